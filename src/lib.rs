@@ -1,0 +1,5 @@
+//! Jukebox: a terminal time-travel debugger for AI-agent runs.
+
+pub mod model;
+pub mod text;
+pub mod tools;

@@ -1,0 +1,3 @@
+//! The `jukebox` program.
+
+fn main() {}
