@@ -65,7 +65,7 @@ impl std::str::FromStr for Place {
         let inner = text.strip_prefix('@').unwrap_or(text);
         let error = || PlaceError(text.to_owned());
         let target = match inner.split_once(':') {
-            Some(("seq", seq)) => Target::Seq(Seq(seq.parse().map_err(|_| error())?)),
+            Some(("seq", seq)) => Target::Seq(Seq(seq.parse().ok().ok_or_else(error)?)),
             Some(("t", time)) => Target::Time(parse_duration(time).ok_or_else(error)?),
             Some(("mark", name)) if !name.is_empty() => Target::Mark(name.to_owned()),
             Some((branch, target)) if !branch.is_empty() => {
