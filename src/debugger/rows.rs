@@ -1,0 +1,339 @@
+//! What the façade answers: plain data, ready to be drawn or printed.
+//!
+//! Text that comes from a tape is [`SafeText`] here: it was made safe once, at this
+//! border. Paths and bytes stay what they are; a shell makes them safe when it shows them.
+
+use std::sync::Arc;
+
+use crate::model::{
+    BlobHash, Certainty, Cursor, Kind, KnownLines, Micros, Outcome, Seq, StepKind, StepNumber,
+    TapePath,
+};
+use crate::text::{FileDiff, SafeText};
+
+/// A place on the timeline: the step the playhead is on, and the event after which files
+/// are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Spot {
+    /// The step's number on its branch; 0 is before the first step.
+    pub step: StepNumber,
+    /// After which event, and on which branch.
+    pub cursor: Cursor,
+}
+
+/// What the head of the screen says of a run.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The tape's file name.
+    pub name: SafeText,
+    /// The agent, such as `claude-code 2.1`.
+    pub agent: SafeText,
+    /// The branches, in the order they appeared; the first is the main line.
+    pub branches: Vec<BranchRow>,
+    /// The branch that holds the last line.
+    pub current: u16,
+    /// Events on the tape.
+    pub events: u32,
+    /// Microseconds from the first event to the latest.
+    pub duration: Micros,
+    /// Bytes of the tape.
+    pub bytes: u64,
+    /// Problems found so far.
+    pub problems: usize,
+    /// What a person should know before trusting the view, one sentence each.
+    pub notices: Vec<SafeText>,
+}
+
+/// One line of events with its own numbering of steps.
+#[derive(Clone, Debug)]
+pub struct BranchRow {
+    /// The index's number of the branch.
+    pub id: u16,
+    /// The name, `main` for the main line.
+    pub name: SafeText,
+    /// The branch it left, and the last step it shares with it.
+    pub parent: Option<(u16, StepNumber)>,
+    /// Steps, the inherited ones included.
+    pub steps: u32,
+    /// Steps that failed, were refused or interrupted, the inherited ones included.
+    pub failed: u32,
+}
+
+/// One row of the timeline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepRow {
+    /// The number on the branch that was asked for.
+    pub number: StepNumber,
+    /// After the last event of the step.
+    pub spot: Spot,
+    /// The event that opened it.
+    pub seq: Seq,
+    /// The sort of the step.
+    pub kind: StepKind,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What was done: the command, the path, the first words.
+    pub title: SafeText,
+    /// The tool's or the role's name; empty where there is none.
+    pub actor: SafeText,
+    /// Microseconds from the start of the run to the opening of the step.
+    pub t: Micros,
+    /// Microseconds from its opening to its result, if both are known.
+    pub duration: Option<Micros>,
+    /// The sub-agent whose step it is.
+    pub agent: Option<SafeText>,
+    /// How deep the agent is nested: 0 for the main agent.
+    pub depth: u8,
+    /// File events in the step.
+    pub file_events: u32,
+    /// A call in it may have written files that nobody saw.
+    pub is_suspect: bool,
+    /// It shows an outside change.
+    pub has_outside_change: bool,
+    /// Branches or forks leave here.
+    pub has_branches: bool,
+    /// A problem of the file lies in it.
+    pub has_problem: bool,
+    /// The transaction it belongs to.
+    pub transaction: Option<TransactionMark>,
+}
+
+/// How a step lies in a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionMark {
+    /// Where in the bracket.
+    pub edge: TransactionEdge,
+    /// It was rolled back.
+    pub is_rolled_back: bool,
+}
+
+/// Where in the bracket of a transaction a step lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionEdge {
+    /// The step that begins it.
+    Begin,
+    /// A step in it.
+    Inside,
+    /// The commit or rollback that ends it.
+    End,
+}
+
+/// One column of the strip: a stretch of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StripCell {
+    /// The first step of the stretch, and the last.
+    pub steps: (u32, u32),
+    /// Events in it.
+    pub events: u32,
+    /// File events in it.
+    pub file_events: u32,
+    /// A step failed, was refused or interrupted.
+    pub has_failure: bool,
+    /// A stretch of the run is missing.
+    pub has_gap: bool,
+    /// An outside change.
+    pub has_outside_change: bool,
+    /// A branch or a fork leaves here.
+    pub has_branches: bool,
+}
+
+/// One event, for going event by event and for the raw view.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventRow {
+    /// Its number on the tape.
+    pub seq: Seq,
+    /// The place just after it.
+    pub spot: Spot,
+    /// Its kind.
+    pub kind: Kind,
+    /// The kind's name as written, known or not.
+    pub kind_name: SafeText,
+    /// Microseconds from the start of the run.
+    pub t: Micros,
+    /// One line that says what it holds.
+    pub title: SafeText,
+    /// The length of its line, in bytes.
+    pub bytes: u64,
+}
+
+/// A step, whole: what was said and done, as sections to read.
+#[derive(Clone, Debug)]
+pub struct StepDetail {
+    /// The row of the timeline.
+    pub row: StepRow,
+    /// What there is to read, in order.
+    pub sections: Vec<Section>,
+    /// Its events.
+    pub events: Vec<EventRow>,
+    /// The files it changed.
+    pub changes: Vec<ChangeRow>,
+}
+
+/// A part of a step to read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// What it is: `prompt`, `response`, `thinking`, `arguments`, `output`, `usage`, `note` …
+    pub name: SafeText,
+    /// Its lines, made safe.
+    pub lines: Vec<SafeText>,
+    /// Lines that were left out because there were too many.
+    pub omitted: usize,
+    /// Hidden characters (bidi, zero width, tags) were made visible in it.
+    pub has_hidden: bool,
+}
+
+/// What sort of thing a path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+}
+
+impl EntryKind {
+    /// The fixed word, as printed by `--json`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Directory => "directory",
+            Self::Link => "link",
+        }
+    }
+}
+
+/// How a path differs between two places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChangeKind {
+    /// It was not there before.
+    Added,
+    /// Its content, mode or sort differs.
+    Modified,
+    /// It is gone.
+    Removed,
+    /// Nothing is known to differ, but something may have written it.
+    Suspected,
+}
+
+impl ChangeKind {
+    /// One letter, as git prints it.
+    pub const fn letter(self) -> char {
+        match self {
+            Self::Added => 'A',
+            Self::Modified => 'M',
+            Self::Removed => 'D',
+            Self::Suspected => '?',
+        }
+    }
+}
+
+/// One row of the file tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TreeRow {
+    /// The path.
+    pub path: TapePath,
+    /// The last component, made safe.
+    pub name: SafeText,
+    /// 0 at the top.
+    pub depth: u16,
+    /// What it is.
+    pub kind: EntryKind,
+    /// Permission bits, where known.
+    pub mode: Option<u32>,
+    /// Bytes, of a file whose content is known.
+    pub size: Option<u64>,
+    /// The content's hash, where known.
+    pub blob: Option<BlobHash>,
+    /// How well it is known.
+    pub certainty: Certainty,
+    /// How it differs from the place compared with; of a directory, whether anything below does.
+    pub change: Option<ChangeKind>,
+    /// Of a directory: its children follow.
+    pub is_expanded: bool,
+    /// Of a link: its text, made safe. Never followed.
+    pub target: Option<SafeText>,
+}
+
+/// A file at a place.
+#[derive(Clone, Debug)]
+pub struct FileView {
+    /// The path.
+    pub path: TapePath,
+    /// What it is.
+    pub kind: EntryKind,
+    /// How well it is known.
+    pub certainty: Certainty,
+    /// Permission bits, where known.
+    pub mode: Option<u32>,
+    /// Its last known content.
+    pub content: FileContent,
+    /// What to know of the content, one sentence each: who may have changed it, what was assumed.
+    pub remarks: Vec<SafeText>,
+    /// Every place where it changed, in order.
+    pub versions: Vec<VersionRow>,
+}
+
+/// What is known of a file's content.
+#[derive(Clone, Debug)]
+pub enum FileContent {
+    /// The bytes.
+    Bytes(Arc<[u8]>),
+    /// Some lines.
+    Lines(KnownLines),
+    /// Nothing, and why.
+    Nothing(SafeText),
+}
+
+/// One version of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VersionRow {
+    /// The step in which it became so.
+    pub spot: Spot,
+    /// How it differs from the version before.
+    pub change: ChangeKind,
+    /// Nobody's call did it.
+    pub is_outside: bool,
+}
+
+/// A path that differs between two places.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangeRow {
+    /// The path.
+    pub path: TapePath,
+    /// The path it had, of a rename.
+    pub from: Option<TapePath>,
+    /// How it differs.
+    pub change: ChangeKind,
+    /// How well it was known before, and is after.
+    pub certainty: (Certainty, Certainty),
+    /// The mode before and after, where they differ.
+    pub mode: Option<(u32, u32)>,
+    /// Nobody's call did it.
+    pub is_outside: bool,
+}
+
+/// The difference of one path between two places.
+#[derive(Clone, Debug)]
+pub struct DiffView {
+    /// Which path, and how it differs.
+    pub change: ChangeRow,
+    /// The difference of the contents; `None` where one is not known.
+    pub diff: Option<Arc<FileDiff>>,
+    /// What to know of it, one sentence each.
+    pub remarks: Vec<SafeText>,
+}
+
+/// One hit of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HitRow {
+    /// The step.
+    pub spot: Spot,
+    /// The event.
+    pub seq: Seq,
+    /// Where in it: `output`, `arguments`, `path` …
+    pub field: SafeText,
+    /// The line around the hit.
+    pub line: SafeText,
+}
