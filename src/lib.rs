@@ -1,5 +1,6 @@
 //! Jukebox: a terminal time-travel debugger for AI-agent runs.
 
 pub mod model;
+pub mod tape;
 pub mod text;
 pub mod tools;

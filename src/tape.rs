@@ -1,0 +1,29 @@
+//! The tape: the append-only record of one run, one file of JSON lines.
+//!
+//! [`format`](mod@format) is the normative text. [`wire`] knows the fields, [`scan`](fn@scan)
+//! walks the lines, [`Index`] remembers where everything is, [`Tape`] reads events and
+//! blobs on demand, [`Recorder`] writes.
+//!
+//! Nothing here knows what an edit tool does or what a file holds at a step: that is the
+//! layer above. Nothing here runs a command, opens a connection or reads a configuration.
+
+pub(crate) mod blobs;
+mod bytes;
+mod index;
+mod lines;
+mod open;
+mod scan;
+pub mod wire;
+
+#[doc = include_str!("tape/FORMAT.md")]
+pub mod format {}
+
+pub use blobs::{BlobError, BlobSource, MAX_BLOB, MAX_CHAIN};
+pub use bytes::TapeBytes;
+pub use index::{
+    BlobId, BlobTable, BranchEntry, BranchKind, EventEntry, Events, Index, IndexSink, Indexed,
+    Lane, StepEntry, StepFlags, Steps, TransactionEntry, TransactionState,
+};
+pub use lines::{LineContent, Piece, read_line, to_text};
+pub use open::Tape;
+pub use scan::{Record, ScanEnd, ScanSink, scan};

@@ -1,0 +1,87 @@
+//! Branches: lines of events with their own file state, and how steps are numbered on them.
+
+use crate::model::StepNumber;
+
+/// What sort of branch it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BranchKind {
+    /// The main line, a rewind or a worktree: it numbers its own steps.
+    Line,
+    /// A transaction: its steps are numbered on the line it lies in.
+    Transaction,
+}
+
+/// A branch.
+#[derive(Clone, Debug)]
+pub struct BranchEntry {
+    /// Its name; `main` for the main line, the id of a transaction.
+    pub name: String,
+    /// What sort it is.
+    pub kind: BranchKind,
+    /// The branch it left, and how many events had happened.
+    pub parent: Option<(u16, u32)>,
+    /// Of a line: the steps it shares with its parent.
+    pub inherited: u32,
+    /// Its own steps as runs: the number of the first, the index's number of the first, how many.
+    runs: Vec<(u32, u32, u32)>,
+    own: u32,
+}
+
+impl BranchEntry {
+    pub(super) const fn new(
+        name: String,
+        kind: BranchKind,
+        parent: Option<(u16, u32)>,
+        inherited: u32,
+    ) -> Self {
+        Self {
+            name,
+            kind,
+            parent,
+            inherited,
+            runs: Vec::new(),
+            own: 0,
+        }
+    }
+
+    /// Steps on it, the inherited ones included.
+    pub const fn steps(&self) -> u32 {
+        self.inherited + self.own
+    }
+
+    /// The index's number of a step of its own.
+    pub fn own_step(&self, number: StepNumber) -> Option<u32> {
+        let after = self.runs.partition_point(|run| run.0 <= number.0);
+        let (first, step, count) = *self.runs.get(after.checked_sub(1)?)?;
+        let ahead = number.0 - first;
+        (ahead < count).then(|| step + ahead)
+    }
+
+    /// The number of a step of its own.
+    pub fn number_of(&self, step: u32) -> Option<StepNumber> {
+        let after = self.runs.partition_point(|run| run.1 <= step);
+        let (number, first, count) = *self.runs.get(after.checked_sub(1)?)?;
+        let ahead = step - first;
+        (ahead < count).then(|| StepNumber(number + ahead))
+    }
+
+    /// How many of its own steps the index numbers below `step`.
+    pub(super) fn own_before(&self, step: u32) -> u32 {
+        let after = self.runs.partition_point(|run| run.1 < step);
+        match after.checked_sub(1).and_then(|at| self.runs.get(at)) {
+            Some((number, first, count)) => {
+                number - 1 - self.inherited + (step - first).min(*count)
+            }
+            None => 0,
+        }
+    }
+
+    pub(super) fn push_step(&mut self, step: u32) {
+        let number = self.steps() + 1;
+        self.own += 1;
+        match self.runs.last_mut() {
+            Some((_, first, count)) if *first + *count == step => *count += 1,
+            _ => self.runs.push((number, step, 1)),
+        }
+    }
+}

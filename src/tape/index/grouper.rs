@@ -1,0 +1,231 @@
+//! Which step an event belongs to: §6 of the format, one event after the other.
+
+use std::collections::VecDeque;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::steps::{Lane, StepFlags, Steps};
+use crate::model::{Kind, Outcome, StepKind};
+use crate::tape::wire::{RawHead, Text};
+
+/// Calls that have returned and still find their step.
+const RETURNED_CALLS: usize = 64;
+
+/// What an event means for the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grouped {
+    /// Its step; `None` for the header.
+    pub(super) step: Option<u32>,
+    /// It opened the step.
+    pub(super) opens: bool,
+    /// It is a result whose call is nowhere.
+    pub(super) is_orphan: bool,
+}
+
+/// What the grouping remembers between events.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Grouper {
+    /// The open step of each agent on each line.
+    open: HashMap<(u16, u16), Open, FixedState>,
+    /// Calls in use, with the line they are on.
+    calls: HashMap<(u16, Box<[u8]>), u32, FixedState>,
+    returned: VecDeque<(u16, Box<[u8]>)>,
+    /// The outside step that the event before belonged to.
+    outside: Option<(u16, u32)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    step: u32,
+    /// It is a model request that waits for its response.
+    awaits_response: bool,
+}
+
+impl Grouper {
+    /// Groups an event. `position` is its own; `lane` its line, agent and view.
+    pub(super) fn group(
+        &mut self,
+        steps: &mut Steps,
+        head: &RawHead<'_>,
+        kind: Kind,
+        position: u32,
+        lane: Lane,
+    ) -> Grouped {
+        let outside = self.outside.take();
+        if kind == Kind::Tape {
+            return Grouped {
+                step: None,
+                opens: false,
+                is_orphan: false,
+            };
+        }
+        let mut grouped = |group: &mut Self, kind: StepKind, outcome: Outcome| {
+            let step = steps.push(position, kind, outcome, lane);
+            if kind != StepKind::Outside {
+                group.open.insert(
+                    (lane.line, lane.agent),
+                    Open {
+                        step,
+                        awaits_response: false,
+                    },
+                );
+            }
+            Grouped {
+                step: Some(step),
+                opens: true,
+                is_orphan: false,
+            }
+        };
+        match kind {
+            Kind::Prompt => return grouped(self, StepKind::Prompt, Outcome::None),
+            Kind::TxnBegin | Kind::TxnSavepoint | Kind::TxnCommit | Kind::TxnRollback => {
+                return grouped(self, StepKind::Transaction, Outcome::None);
+            }
+            Kind::Gap => return grouped(self, StepKind::Gap, Outcome::None),
+            Kind::ToolCall => {
+                let opened = grouped(self, StepKind::Tool, Outcome::Pending);
+                self.begin_call(lane, head.call, opened.step);
+                return opened;
+            }
+            Kind::ModelRequest => {
+                let opened = grouped(self, StepKind::Model, Outcome::Pending);
+                self.begin_call(lane, head.call, opened.step);
+                if let Some(open) = self.open.get_mut(&(lane.line, lane.agent)) {
+                    open.awaits_response = true;
+                }
+                return opened;
+            }
+            Kind::ModelResponse => {
+                let outcome = head.outcome.unwrap_or(Outcome::Ok);
+                let known = self.call(lane, head.call);
+                let waiting = self.open.get_mut(&(lane.line, lane.agent));
+                let step = match (known, waiting) {
+                    (Some(step), _) => Some(step),
+                    (None, Some(open)) if open.awaits_response => {
+                        open.awaits_response = false;
+                        Some(open.step)
+                    }
+                    _ => None,
+                };
+                let Some(step) = step else {
+                    let opened = grouped(self, StepKind::Model, outcome);
+                    self.begin_call(lane, head.call, opened.step);
+                    self.end_call(lane, head.call);
+                    return opened;
+                };
+                self.end_call(lane, head.call);
+                steps.set_outcome(step, outcome);
+                return self.join(steps, step, position, lane);
+            }
+            Kind::ToolResult => {
+                let by_exit = match head.exit {
+                    None | Some(0) => Outcome::Ok,
+                    Some(_) => Outcome::Failed,
+                };
+                let outcome = head.outcome.unwrap_or(by_exit);
+                let Some(step) = self.call(lane, head.call) else {
+                    return Grouped {
+                        is_orphan: true,
+                        ..grouped(self, StepKind::Tool, outcome)
+                    };
+                };
+                self.end_call(lane, head.call);
+                steps.set_outcome(step, outcome);
+                return self.join(steps, step, position, lane);
+            }
+            _ if head.is_outside => {
+                let step = match outside {
+                    Some((line, step)) if line == lane.line => {
+                        steps.settle(step, position);
+                        Grouped {
+                            step: Some(step),
+                            opens: false,
+                            is_orphan: false,
+                        }
+                    }
+                    _ => grouped(self, StepKind::Outside, Outcome::None),
+                };
+                self.outside = step.step.map(|step| (lane.line, step));
+                return step;
+            }
+            _ => {}
+        }
+        let open = self
+            .open
+            .get(&(lane.line, lane.agent))
+            .map(|open| open.step);
+        match self.call(lane, head.call).or(open) {
+            Some(step) => self.join(steps, step, position, lane),
+            None => grouped(self, StepKind::Other, Outcome::None),
+        }
+    }
+
+    /// The agent whose step a call is in.
+    pub(super) fn agent_of_call(&self, call: Text<'_>, steps: &Steps) -> Option<u16> {
+        let is_it = |key: &&(u16, Box<[u8]>)| *key.1 == *call.as_inside();
+        let key = self.calls.keys().find(is_it)?;
+        steps.get(*self.calls.get(key)?).map(|step| step.lane.agent)
+    }
+
+    fn join(&self, steps: &mut Steps, step: u32, position: u32, lane: Lane) -> Grouped {
+        match self.open.get(&(lane.line, lane.agent)) {
+            Some(open) if open.step == step => steps.settle(step, position),
+            _ => steps.come_late(step, position),
+        }
+        Grouped {
+            step: Some(step),
+            opens: false,
+            is_orphan: false,
+        }
+    }
+
+    fn call(&self, lane: Lane, call: Option<Text<'_>>) -> Option<u32> {
+        // Most events of a plain tape have no call in use: do not build a key for nothing.
+        if self.calls.is_empty() {
+            return None;
+        }
+        self.calls
+            .get(&(lane.line, call?.as_inside().into()))
+            .copied()
+    }
+
+    fn begin_call(&mut self, lane: Lane, call: Option<Text<'_>>, step: Option<u32>) {
+        if let (Some(call), Some(step)) = (call, step) {
+            let key: (u16, Box<[u8]>) = (lane.line, call.as_inside().into());
+            self.returned.retain(|returned| *returned != key);
+            self.calls.insert(key, step);
+        }
+    }
+
+    fn end_call(&mut self, lane: Lane, call: Option<Text<'_>>) {
+        let Some(call) = call else { return };
+        let key: (u16, Box<[u8]>) = (lane.line, call.as_inside().into());
+        if !self.returned.contains(&key) {
+            self.returned.push_back(key);
+        }
+        if self.returned.len() > RETURNED_CALLS
+            && let Some(oldest) = self.returned.pop_front()
+        {
+            self.calls.remove(&oldest);
+        }
+    }
+}
+
+/// What an event's kind and head say about its step.
+pub(super) const fn flags_of(kind: Kind, head: &RawHead<'_>, lane: Lane) -> StepFlags {
+    let mut flags = match kind {
+        Kind::FsSuspect => StepFlags::SUSPECT,
+        Kind::Snapshot => StepFlags::SNAPSHOT,
+        Kind::Branch => StepFlags::BRANCHES,
+        kind if kind.is_file_change() => StepFlags::FILES,
+        _ => StepFlags(0),
+    };
+    if head.is_outside {
+        flags.0 |= StepFlags::OUTSIDE.0;
+    }
+    if lane.view != lane.line {
+        flags.0 |= StepFlags::TRANSACTION.0;
+    }
+    flags
+}

@@ -1,0 +1,458 @@
+//! The pass that builds and grows the index.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use super::events::EventEntry;
+use super::grouper::flags_of;
+use super::steps::{Lane, StepFlags};
+use super::{BlobId, BranchEntry, BranchKind, Index, TransactionEntry, TransactionState};
+use crate::model::{BlobHash, Kind, Problem, ProblemKind, Seq};
+use crate::tape::TapeBytes;
+use crate::tape::lines::{Piece, read_line};
+use crate::tape::scan::{Record, ScanEnd, ScanSink, scan, take_line_carefully};
+use crate::tape::wire::RawHead;
+use crate::tape::wire::v1::parse_record;
+
+/// An event that was taken into the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Indexed {
+    /// Its position.
+    pub position: u32,
+    /// Its kind; [`Kind::Gap`] also for what could not be read.
+    pub kind: Kind,
+    /// Its step.
+    pub step: Option<u32>,
+    /// The branch whose files it is about: a line or a transaction.
+    pub view: u16,
+    /// The blob it names.
+    pub blob: Option<BlobId>,
+}
+
+/// Who is told of each event as it is indexed.
+pub trait IndexSink {
+    /// An event was indexed. `record` is `None` for a gap that no line says.
+    fn indexed(&mut self, index: &mut Index, event: Indexed, record: Option<&Record<'_>>);
+}
+
+impl IndexSink for () {
+    fn indexed(&mut self, _: &mut Index, _: Indexed, _: Option<&Record<'_>>) {}
+}
+
+impl Index {
+    /// Takes in what stands on the tape behind `start`, and tells `sink` of each event.
+    ///
+    /// A line without its newline is left for the next time.
+    pub fn extend(
+        &mut self,
+        bytes: &TapeBytes,
+        start: ScanEnd,
+        sink: &mut impl IndexSink,
+    ) -> io::Result<ScanEnd> {
+        let mut pass = Pass {
+            index: self,
+            sink,
+            bytes,
+            unproven: None,
+        };
+        let end = scan(bytes, start, &mut pass)?;
+        // Of the last line, only the head was looked at: what else stands on it?
+        pass.prove_last_line(end.offset);
+        Ok(end)
+    }
+}
+
+struct Pass<'a, S> {
+    index: &'a mut Index,
+    sink: &'a mut S,
+    bytes: &'a TapeBytes,
+    /// The last line of which only the head was read: offset and number.
+    unproven: Option<(u64, u64)>,
+}
+
+impl<S: IndexSink> ScanSink for Pass<'_, S> {
+    fn record(&mut self, record: Record<'_>) -> ControlFlow<()> {
+        let expected = self.expected_seq();
+        let mut seq = record.head.seq.unwrap_or(expected);
+        if record.head.seq.is_none() && !self.index.events.is_empty() {
+            let text = "an event without `seq`; it is taken as the next one";
+            self.report(&record, ProblemKind::BadField, text.to_owned());
+        }
+        if self.index.events.is_empty() {
+            let is_header = record.head.kind() == Kind::Tape;
+            if !is_header {
+                let text = "the first line is no header; read as format 1";
+                self.report(&record, ProblemKind::BadHeader, text.to_owned());
+            }
+        } else if seq > expected {
+            self.prove_last_line(record.offset);
+            let expected = self.expected_seq();
+            if seq > expected && !self.follows_a_parent() {
+                self.miss(&record, expected, seq);
+            }
+        } else if seq < expected {
+            if let Some(known) = self.index.events.position(Seq(seq)) {
+                return self.repeated(&record, known, seq);
+            }
+            let text = format!("event {seq} comes late; lines are read in the order they stand");
+            self.report(&record, ProblemKind::BrokenChain, text);
+        }
+        if record.head.seq.is_none() {
+            seq = self.expected_seq();
+        }
+        self.unproven = match record.whole {
+            None => Some((record.offset, record.line_number)),
+            Some(_) => None,
+        };
+        self.take(&record, seq);
+        ControlFlow::Continue(())
+    }
+
+    fn problem(&mut self, problem: Problem) {
+        if problem.kind.loses_events() {
+            self.unproven = None;
+            self.gap(problem.offset);
+        }
+        self.index.problems.push(problem);
+    }
+
+    fn wants_whole(&self, kind: Kind) -> bool {
+        matches!(kind, Kind::Snapshot | Kind::Tape)
+    }
+}
+
+impl<S: IndexSink> Pass<'_, S> {
+    fn expected_seq(&self) -> u64 {
+        let events = &self.index.events;
+        events
+            .len()
+            .checked_sub(1)
+            .map_or(0, |last| events.seq(last).0 + 1)
+    }
+
+    /// A fork's first event has its parent's number plus one.
+    fn follows_a_parent(&self) -> bool {
+        self.index.events.len() == 1 && self.index.is_fork
+    }
+
+    fn report(&mut self, record: &Record<'_>, kind: ProblemKind, message: String) {
+        self.index.problems.push(Problem {
+            line: record.line_number,
+            offset: record.offset,
+            kind,
+            message,
+        });
+    }
+
+    fn miss(&mut self, record: &Record<'_>, from: u64, to: u64) {
+        let text = match to - from {
+            1 => format!("event {from} is missing"),
+            _ => format!("events {from} to {} are missing", to - 1),
+        };
+        self.report(record, ProblemKind::MissingSeq, text);
+        self.gap(record.offset);
+    }
+
+    fn repeated(&mut self, record: &Record<'_>, known: u32, seq: u64) -> ControlFlow<()> {
+        let read = |offset: u64| {
+            let end = self.line_end(offset);
+            let len = usize::try_from(end - offset).ok()?;
+            self.bytes.read_exact_at(offset, len).ok()
+        };
+        let known = self.index.events.get(known).map(|event| event.offset);
+        if known.and_then(read) == read(record.offset) {
+            let text = format!("event {seq} stands twice; the repeat is ignored");
+            self.report(record, ProblemKind::RepeatedSeq, text);
+        } else {
+            let text = format!("two different events have the number {seq}; the first counts");
+            self.report(record, ProblemKind::ConflictingSeq, text);
+            self.gap(record.offset);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The offset of the newline of the line that begins here.
+    fn line_end(&self, offset: u64) -> u64 {
+        let mut at = offset;
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(count @ 1..) = self.bytes.read_at(at, &mut buffer) {
+            match memchr::memchr(b'\n', buffer.split_at(count).0) {
+                Some(found) => return at + found as u64,
+                None => at += count as u64,
+            }
+        }
+        at
+    }
+
+    /// Reads the line before `end` with all care, if only its head was read so far: a
+    /// record that was glued to it, or damage behind its head, would be lost in silence.
+    fn prove_last_line(&mut self, end: u64) {
+        let Some((offset, line_number)) = self.unproven.take() else {
+            return;
+        };
+        let Some(len) = end
+            .checked_sub(offset + 1)
+            .and_then(|len| usize::try_from(len).ok())
+        else {
+            return;
+        };
+        let Ok(line) = self.bytes.read_exact_at(offset, len) else {
+            return;
+        };
+        let content = read_line(&line);
+        let first_end = match content.pieces.first() {
+            Some(Piece::Record(range)) if content.pieces.len() > 1 => range.end,
+            Some(Piece::Record(_)) | None => return,
+            Some(Piece::Bad(range, kind, reason)) => {
+                let message = format!("the line is damaged behind its head: {reason}");
+                self.index.problems.push(Problem {
+                    line: line_number,
+                    offset,
+                    kind: *kind,
+                    message,
+                });
+                self.flag_last_step();
+                range.end
+            }
+        };
+        let rest = line.get(first_end..).unwrap_or_default();
+        if !rest.trim_ascii().is_empty() {
+            self.index.problems.push(Problem {
+                line: line_number,
+                offset: offset + first_end as u64,
+                kind: ProblemKind::GluedRecords,
+                message: "another record stands on the same line; both were read".to_owned(),
+            });
+            let _ = take_line_carefully(rest, offset + first_end as u64, line_number, self);
+        }
+    }
+
+    fn flag_last_step(&mut self) {
+        let index = &mut *self.index;
+        let last = index.events.len().checked_sub(1);
+        if let Some(step) = last.and_then(|last| index.events.get(last)?.step) {
+            index.steps.flag(step, StepFlags::PROBLEM);
+        }
+    }
+
+    /// A gap where no event can be read: at this offset, of unknown content.
+    fn gap(&mut self, offset: u64) {
+        let head = RawHead::default();
+        let seq = self.expected_seq();
+        let indexed = self.push(&head, Kind::Gap, offset, seq, None);
+        if let Some(step) = indexed.step {
+            self.index.steps.flag(step, StepFlags::PROBLEM);
+        }
+        self.sink.indexed(self.index, indexed, None);
+    }
+
+    fn take(&mut self, record: &Record<'_>, seq: u64) {
+        let kind = record.head.kind();
+        if kind == Kind::Tape {
+            self.index.is_fork = record.whole.is_some_and(names_a_parent);
+        }
+        let indexed = self.push(&record.head, kind, record.offset, seq, record.implied_blob);
+        if indexed.kind == Kind::ToolResult && self.index.last_was_orphan {
+            let text = "a result whose call is not on the tape";
+            self.report(record, ProblemKind::BrokenReference, text.to_owned());
+        }
+        self.sink.indexed(self.index, indexed, Some(record));
+    }
+
+    fn push(
+        &mut self,
+        head: &RawHead<'_>,
+        kind: Kind,
+        offset: u64,
+        seq: u64,
+        implied_blob: Option<BlobHash>,
+    ) -> Indexed {
+        let index = &mut *self.index;
+        let position = index.events.len();
+        let lane = index.lane(head, kind, position);
+        let mut grouper = std::mem::take(&mut index.grouper);
+        let grouped = grouper.group(&mut index.steps, head, kind, position, lane);
+        index.grouper = grouper;
+        index.last_was_orphan = grouped.is_orphan;
+        if let Some(step) = grouped.step {
+            if grouped.opens
+                && let Some(branch) = index.branches.get_mut(usize::from(lane.line))
+            {
+                branch.push_step(step);
+            }
+            index.steps.flag(step, flags_of(kind, head, lane));
+        }
+        index.last_t = head.t.unwrap_or(index.last_t);
+        index.events.push(
+            EventEntry {
+                offset,
+                t: index.last_t,
+                kind,
+                step: grouped.step,
+            },
+            Seq(seq),
+        );
+        index.current_line = lane.line;
+        if kind == Kind::Snapshot {
+            index.snapshots.push(position);
+        }
+        index.end_transaction(head, kind, position);
+        Indexed {
+            position,
+            kind,
+            step: grouped.step,
+            view: lane.view,
+            blob: index.blob(head, kind, position, implied_blob),
+        }
+    }
+}
+
+impl Index {
+    /// The line, agent and view of an event; new ones are entered.
+    fn lane(&mut self, head: &RawHead<'_>, kind: Kind, position: u32) -> Lane {
+        let line = match head.branch {
+            None => 0,
+            Some(name) => self.line(name.as_inside(), head, kind, position),
+        };
+        let agent = match head.agent {
+            None => 0,
+            Some(name) => self.agent(name.as_inside(), head, kind),
+        };
+        let view = match head.txn {
+            None => line,
+            Some(name) => self.transaction(name.as_inside(), line, position),
+        };
+        Lane { line, agent, view }
+    }
+
+    fn line(&mut self, name: &[u8], head: &RawHead<'_>, kind: Kind, position: u32) -> u16 {
+        if name == b"main" {
+            return 0;
+        }
+        if let Some(line) = self.branch_numbers.get(name) {
+            return *line;
+        }
+        // A branch that nobody announced leaves its parent where it is first seen.
+        let (parent, left) = match (kind, head.at) {
+            (Kind::Branch, Some(at)) => {
+                let parent = head
+                    .from
+                    .and_then(|from| self.branch_numbers.get(from.as_inside()).copied());
+                let left = self.events.position(Seq(at)).map_or(position, |at| at + 1);
+                (parent.unwrap_or(0), left)
+            }
+            _ => (0, position),
+        };
+        let inherited = self.step_at(parent, left).0;
+        if let Some(step) = left.checked_sub(1).and_then(|at| self.events.get(at)?.step) {
+            self.steps.flag(step, StepFlags::BRANCHES);
+        }
+        self.enter_branch(name, BranchKind::Line, (parent, left), inherited)
+    }
+
+    fn agent(&mut self, name: &[u8], head: &RawHead<'_>, kind: Kind) -> u16 {
+        if let Some(agent) = self.agent_numbers.get(name) {
+            return *agent;
+        }
+        let agent = self.agents.len() as u16;
+        self.agents.push(String::from_utf8_lossy(name).into_owned());
+        let caller = match (kind, head.call) {
+            (Kind::AgentStart, Some(call)) => self.grouper.agent_of_call(call, &self.steps),
+            _ => None,
+        };
+        self.agent_parents.push(caller.unwrap_or(0));
+        self.agent_numbers.insert(name.into(), agent);
+        agent
+    }
+
+    fn transaction(&mut self, name: &[u8], line: u16, position: u32) -> u16 {
+        // Transactions and lines have names of their own; a zero byte keeps them apart.
+        let key = [b"\0", name].concat();
+        if let Some(branch) = self.branch_numbers.get(key.as_slice()) {
+            return *branch;
+        }
+        let branch = self.enter_branch(&key, BranchKind::Transaction, (line, position), 0);
+        self.transactions.push(TransactionEntry {
+            branch,
+            begin: position,
+            end: None,
+            state: TransactionState::Open,
+        });
+        branch
+    }
+
+    fn enter_branch(
+        &mut self,
+        key: &[u8],
+        kind: BranchKind,
+        parent: (u16, u32),
+        inherited: u32,
+    ) -> u16 {
+        let branch = self.branches.len() as u16;
+        let name = String::from_utf8_lossy(key)
+            .trim_start_matches('\0')
+            .to_owned();
+        self.branches
+            .push(BranchEntry::new(name, kind, Some(parent), inherited));
+        self.branch_numbers.insert(key.into(), branch);
+        branch
+    }
+
+    fn end_transaction(&mut self, head: &RawHead<'_>, kind: Kind, position: u32) {
+        let state = match kind {
+            Kind::TxnCommit => TransactionState::Committed,
+            Kind::TxnRollback if head.to.is_none() => TransactionState::RolledBack,
+            _ => return,
+        };
+        let Some(txn) = head.txn else { return };
+        let key = [b"\0", txn.as_inside()].concat();
+        let Some(branch) = self.branch_numbers.get(key.as_slice()).copied() else {
+            return;
+        };
+        let entry = self
+            .transactions
+            .iter_mut()
+            .rev()
+            .find(|entry| entry.branch == branch);
+        if let Some(entry) = entry {
+            entry.end = Some(position);
+            entry.state = state;
+        }
+    }
+
+    fn blob(
+        &mut self,
+        head: &RawHead<'_>,
+        kind: Kind,
+        position: u32,
+        implied: Option<BlobHash>,
+    ) -> Option<BlobId> {
+        if !(kind.is_file_change() || matches!(kind, Kind::FsObserve | Kind::Blob)) {
+            return None;
+        }
+        let (prefix, is_here) = match implied {
+            Some(hash) => (hash.prefix(), true),
+            None => (prefix_of(head.blob?.as_inside())?, head.enc.carries_blob()),
+        };
+        let id = self.blobs.intern(prefix);
+        if is_here {
+            self.blobs.store(id, position);
+        }
+        Some(id)
+    }
+}
+
+fn names_a_parent(header: &str) -> bool {
+    parse_record(header).is_ok_and(|(line, _)| {
+        let is_parent = |(key, raw): &(_, &serde_json::value::RawValue)| {
+            *key == "parent" && raw.get() != "null"
+        };
+        line.content.iter().any(is_parent)
+    })
+}
+
+/// The first 64 bits of a hash as it is written.
+fn prefix_of(text: &[u8]) -> Option<u64> {
+    let digits = text.strip_prefix(b"b3:")?.get(..16)?;
+    u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}

@@ -1,0 +1,206 @@
+//! The table of steps: about ten bytes a step.
+
+use std::collections::HashMap;
+
+use crate::model::{Outcome, StepKind};
+
+/// What else is known of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepFlags(pub(super) u8);
+
+impl StepFlags {
+    /// It has file events.
+    pub const FILES: Self = Self(1);
+    /// A call in it may have written files that nobody saw.
+    pub const SUSPECT: Self = Self(2);
+    /// It shows an outside change.
+    pub const OUTSIDE: Self = Self(4);
+    /// A branch leaves here.
+    pub const BRANCHES: Self = Self(8);
+    /// A problem lies in it.
+    pub const PROBLEM: Self = Self(16);
+    /// It lies in a transaction.
+    pub const TRANSACTION: Self = Self(32);
+    /// A snapshot lies in it.
+    pub const SNAPSHOT: Self = Self(64);
+
+    /// Whether all of these are set.
+    pub const fn has(self, flags: Self) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+}
+
+/// Which line, which agent and which view of the files a step has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Lane {
+    /// The line it is numbered on.
+    pub line: u16,
+    /// The agent, as the index numbers them; 0 is the main agent.
+    pub agent: u16,
+    /// The branch whose files it sees: the line, or a transaction.
+    pub view: u16,
+}
+
+/// What the index knows of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepEntry {
+    /// The event that opened it.
+    pub opened: u32,
+    /// Its last event before the next step of the same agent opened: the state at the step
+    /// is the state after this event.
+    pub settled: u32,
+    /// Its last event wherever it stands.
+    pub last: u32,
+    /// Its sort.
+    pub kind: StepKind,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What else is known.
+    pub flags: StepFlags,
+    /// Its line, agent and view.
+    pub lane: Lane,
+}
+
+/// The steps of a tape in the order of the events that opened them, from 0.
+#[derive(Clone, Debug, Default)]
+pub struct Steps {
+    opened: Vec<u32>,
+    /// Distance of `settled` from `opened`; `FAR` where it does not fit.
+    settled: Vec<u16>,
+    packed: Vec<u16>,
+    lanes: Vec<u16>,
+    lane_table: Vec<Lane>,
+    lane_numbers: HashMap<Lane, u16>,
+    far: HashMap<u32, u32>,
+    late: HashMap<u32, u32>,
+}
+
+const FAR: u16 = u16::MAX;
+
+impl Steps {
+    /// How many there are.
+    pub const fn len(&self) -> u32 {
+        self.opened.len() as u32
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.opened.is_empty()
+    }
+
+    /// A step.
+    pub fn get(&self, step: u32) -> Option<StepEntry> {
+        let at = step as usize;
+        let opened = *self.opened.get(at)?;
+        let settled = match *self.settled.get(at)? {
+            FAR => self.far.get(&step).copied().unwrap_or(opened),
+            near => opened + u32::from(near),
+        };
+        let packed = Packed(*self.packed.get(at)?);
+        Some(StepEntry {
+            opened,
+            settled,
+            last: self.late.get(&step).copied().unwrap_or(settled),
+            kind: packed.kind(),
+            outcome: packed.outcome(),
+            flags: packed.flags(),
+            lane: *self.lane_table.get(usize::from(*self.lanes.get(at)?))?,
+        })
+    }
+
+    /// How a step ended; a walk over many steps needs no more.
+    pub fn outcome(&self, step: u32) -> Outcome {
+        self.packed
+            .get(step as usize)
+            .map_or(Outcome::None, |packed| Packed(*packed).outcome())
+    }
+
+    /// The last step that was opened at or before an event.
+    pub fn opened_by(&self, position: u32) -> Option<u32> {
+        let after = self.opened.partition_point(|opened| *opened <= position);
+        after.checked_sub(1).map(|step| step as u32)
+    }
+
+    /// How many steps were opened before an event.
+    pub(super) fn opened_before(&self, position: u32) -> u32 {
+        self.opened.partition_point(|opened| *opened < position) as u32
+    }
+
+    pub(super) fn push(
+        &mut self,
+        opened: u32,
+        kind: StepKind,
+        outcome: Outcome,
+        lane: Lane,
+    ) -> u32 {
+        let step = self.len();
+        let number = if let Some(number) = self.lane_numbers.get(&lane) {
+            *number
+        } else {
+            let number = self.lane_table.len() as u16;
+            self.lane_table.push(lane);
+            self.lane_numbers.insert(lane, number);
+            number
+        };
+        self.opened.push(opened);
+        self.settled.push(0);
+        self.packed.push(Packed::new(kind, outcome).0);
+        self.lanes.push(number);
+        step
+    }
+
+    pub(super) fn settle(&mut self, step: u32, position: u32) {
+        let at = step as usize;
+        let (Some(opened), Some(settled)) = (self.opened.get(at), self.settled.get_mut(at)) else {
+            return;
+        };
+        *settled = u16::try_from(position - opened).unwrap_or(FAR);
+        if *settled == FAR {
+            self.far.insert(step, position);
+        }
+    }
+
+    pub(super) fn come_late(&mut self, step: u32, position: u32) {
+        self.late.insert(step, position);
+    }
+
+    pub(super) fn set_outcome(&mut self, step: u32, outcome: Outcome) {
+        if let Some(packed) = self.packed.get_mut(step as usize) {
+            *packed = (*packed & !(7 << 3)) | ((outcome as u16) << 3);
+        }
+    }
+
+    pub(super) fn flag(&mut self, step: u32, flags: StepFlags) {
+        if let Some(packed) = self.packed.get_mut(step as usize) {
+            *packed |= u16::from(flags.0) << 6;
+        }
+    }
+}
+
+/// Sort (3 bits), outcome (3 bits) and flags (8 bits) of a step.
+#[derive(Clone, Copy)]
+struct Packed(u16);
+
+impl Packed {
+    const fn new(kind: StepKind, outcome: Outcome) -> Self {
+        Self(kind as u16 | ((outcome as u16) << 3))
+    }
+
+    fn kind(self) -> StepKind {
+        StepKind::ALL
+            .get(usize::from(self.0 & 7))
+            .copied()
+            .unwrap_or(StepKind::Other)
+    }
+
+    fn outcome(self) -> Outcome {
+        Outcome::ALL
+            .get(usize::from((self.0 >> 3) & 7))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    const fn flags(self) -> StepFlags {
+        StepFlags((self.0 >> 6) as u8)
+    }
+}

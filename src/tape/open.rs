@@ -1,0 +1,142 @@
+//! A tape that was opened for reading.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::TapeBytes;
+use super::blobs::BlobCache;
+use super::index::{Index, IndexSink};
+use super::lines::to_text;
+use super::scan::ScanEnd;
+use super::wire::Line;
+use super::wire::v1::{decode_event, parse_record};
+use crate::model::{Body, Event, Header, Kind, Problem, ProblemKind};
+
+/// A tape that was opened for reading: its bytes and their index.
+///
+/// Reading it never writes, and takes no lock.
+#[derive(Debug)]
+pub struct Tape {
+    /// Where its bytes come from.
+    pub bytes: TapeBytes,
+    /// Where everything is.
+    pub index: Index,
+    /// How far the index reaches.
+    pub end: ScanEnd,
+    pub(super) cache: BlobCache,
+}
+
+impl Tape {
+    /// Opens the tape at `path`, and tells `sink` of each event.
+    pub fn open(path: &Path, sink: &mut impl IndexSink) -> io::Result<Self> {
+        Self::read(TapeBytes::File(Arc::new(File::open(path)?)), sink)
+    }
+
+    /// Reads a tape from these bytes, and tells `sink` of each event.
+    pub fn read(bytes: TapeBytes, sink: &mut impl IndexSink) -> io::Result<Self> {
+        let mut tape = Self {
+            bytes,
+            index: Index::default(),
+            end: ScanEnd::default(),
+            cache: BlobCache::default(),
+        };
+        tape.extend(sink)?;
+        Ok(tape)
+    }
+
+    /// Takes in what was appended since; how many events came.
+    pub fn extend(&mut self, sink: &mut impl IndexSink) -> io::Result<u32> {
+        let before = self.index.events.len();
+        self.end = self.index.extend(&self.bytes, self.end, sink)?;
+        Ok(self.index.events.len() - before)
+    }
+
+    /// Every problem, that of a last line without a newline among them.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = self.index.problems.clone();
+        if self.end.torn > 0 {
+            problems.push(Problem {
+                line: self.end.lines + 1,
+                offset: self.end.offset,
+                kind: ProblemKind::TornTail,
+                message: format!(
+                    "the last line has no newline; its {} bytes are not counted",
+                    self.end.torn
+                ),
+            });
+        }
+        problems
+    }
+
+    /// The header; a default one where the tape has none that can be read.
+    pub fn header(&self) -> io::Result<Header> {
+        if self.index.events.kind(0) != Some(Kind::Tape) {
+            return Ok(Header::default());
+        }
+        match self.event(0)?.body {
+            Body::Tape(header) => Ok(*header),
+            _ => Ok(Header::default()),
+        }
+    }
+
+    /// The event at a position. What cannot be read is a gap that says why.
+    pub fn event(&self, position: u32) -> io::Result<Event> {
+        Ok(match self.with_line(position, decode_event)? {
+            Ok(event) => event,
+            Err(why) => {
+                let mut event = Event::new(Body::Gap { why });
+                event.head.seq = Some(self.index.events.seq(position));
+                event.head.t = self.index.events.get(position).map(|event| event.t);
+                event
+            }
+        })
+    }
+
+    /// The record's bytes, as they stand on the tape.
+    pub fn record(&self, position: u32) -> io::Result<Vec<u8>> {
+        let Some((offset, len)) = self.range(position)? else {
+            return Ok(Vec::new());
+        };
+        let mut bytes = self.bytes.read_exact_at(offset, len)?;
+        // What a record reaches over to the next one may hold its newline, and ignored lines.
+        if let Some(newline) = memchr::memchr(b'\n', &bytes) {
+            bytes.truncate(newline);
+        }
+        Ok(bytes)
+    }
+
+    /// Reads a line with `read`; inside, the reason if it cannot be read.
+    pub fn with_line<T>(
+        &self,
+        position: u32,
+        read: impl FnOnce(&Line<'_>) -> T,
+    ) -> io::Result<Result<T, String>> {
+        let record = self.record(position)?;
+        if record.is_empty() {
+            let seq = self.index.events.seq(position);
+            return Ok(Err(format!("events from {seq} on are missing")));
+        }
+        let text = to_text(&record);
+        Ok(match parse_record(&text) {
+            Ok((line, _)) => Ok(read(&line)),
+            Err(error) => Err(error.to_string()),
+        })
+    }
+
+    /// Where the record at a position lies. An empty one is a gap between two lines.
+    fn range(&self, position: u32) -> io::Result<Option<(u64, usize)>> {
+        let Some(event) = self.index.events.get(position) else {
+            return Ok(None);
+        };
+        let next = position
+            .checked_add(1)
+            .and_then(|next| self.index.events.get(next))
+            .map_or(self.end.offset, |next| next.offset);
+        let len = next.saturating_sub(event.offset);
+        usize::try_from(len)
+            .map(|len| Some((event.offset, len)))
+            .map_err(io::Error::other)
+    }
+}

@@ -1,0 +1,13 @@
+//! Version 1 of the wire, as `FORMAT.md` says.
+
+mod decode;
+mod encode;
+mod head;
+mod line;
+mod scan;
+
+pub use decode::{BlobParts, decode_blob, decode_event, snapshot_directories};
+pub use encode::{Encoded, Stored, encode_event};
+pub use head::{Enc, RawHead};
+pub use line::{Line, LineError, parse_record};
+pub use scan::{Scan, scan_head};

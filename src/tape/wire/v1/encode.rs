@@ -1,0 +1,377 @@
+//! From an event to its line: the head first, in the order of `FORMAT.md`, `prev` last of it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::model::{
+    BlobHash, BlockKind, Body, Content, Event, FileOp, Header, LineHash, ModelBlock, Outcome,
+    Scope, TapePath, Usage,
+};
+
+/// How the bytes of an event's content are put into its line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stored {
+    /// Not at all: they are on the tape already, or there are none.
+    Elsewhere,
+    /// As text.
+    Text(String),
+    /// As one zstd frame.
+    Zstd(Vec<u8>),
+    /// As a change of another blob.
+    Splice {
+        /// The blob that is changed.
+        base: BlobHash,
+        /// Where, in bytes.
+        at: u64,
+        /// How many bytes are taken out.
+        del: u64,
+        /// What is put in.
+        ins: String,
+    },
+}
+
+/// A line, ready to be written.
+pub type Encoded = Vec<u8>;
+
+/// Writes the line of an event, without its newline.
+///
+/// `Content::Bytes` must have been replaced by `Content::Blob` and `stored` by then.
+pub fn encode_event(event: &Event, stored: &Stored, prev: Option<LineHash>) -> Encoded {
+    let mut line = Object::new();
+    let head = &event.head;
+    line.put("seq", &head.seq.unwrap_or_default().0);
+    line.put("t", &head.t.unwrap_or_default());
+    line.put("kind", event.body.kind_name());
+    line.put_some("step", head.step.as_ref());
+    line.put_some("branch", head.branch.as_ref());
+    line.put_some("agent", head.agent.as_ref());
+    line.put_some("call", head.call.as_ref());
+    line.put_some("txn", head.txn.as_ref());
+    put_head(&mut line, &event.body, stored);
+    line.put_some("title", head.title.as_ref());
+    line.put_some("prev", prev.map(|prev| prev.to_string()).as_ref());
+    put_content(&mut line, &event.body, stored);
+    for (key, value) in &event.extra {
+        line.put(key, value);
+    }
+    line.finish()
+}
+
+/// The head fields of a kind, in the order of the format.
+fn put_head(line: &mut Object, body: &Body, stored: &Stored) {
+    match body {
+        Body::Tape(header) => line.put_some("name", header.agent.as_ref()),
+        Body::Prompt { role, .. } => line.put("name", role),
+        Body::ModelRequest { model, request, .. } => {
+            line.put_some("name", model.as_ref());
+            line.put_hash("blob", request.as_ref());
+        }
+        Body::ModelResponse {
+            model,
+            outcome,
+            duration,
+            ..
+        } => {
+            line.put_some("name", model.as_ref());
+            put_outcome(line, *outcome);
+            line.put_some("dur", duration.as_ref());
+        }
+        Body::ToolCall { name, .. } | Body::AgentStart { name } | Body::TxnSavepoint { name } => {
+            line.put("name", name);
+        }
+        Body::ToolResult {
+            outcome,
+            exit,
+            duration,
+            ..
+        } => {
+            put_outcome(line, *outcome);
+            line.put_some("exit", exit.as_ref());
+            line.put_some("dur", duration.as_ref());
+        }
+        Body::File(change) => {
+            line.put_path("path", "path_raw", &change.path);
+            if let FileOp::Rename { from } = &change.op {
+                line.put_path("from", "from_raw", from);
+            }
+            line.put_some("mode", change.mode.map(|mode| format!("{mode:o}")).as_ref());
+            put_content_head(line, &change.content, stored);
+            line.put_hash("was", change.was.as_ref());
+            if change.outside {
+                line.put("by", "outside");
+            }
+            put_redacted(line, &change.content);
+        }
+        Body::Suspect { scope, .. } => {
+            if let Scope::Path(path) = scope {
+                line.put_path("path", "path_raw", path);
+            }
+        }
+        Body::Snapshot { root, reason, .. } => {
+            line.put_hash("blob", Some(root));
+            line.put("reason", reason.as_str());
+        }
+        Body::Blob(content) => {
+            put_content_head(line, content, stored);
+            put_redacted(line, content);
+        }
+        Body::TxnRollback { to } => line.put_some("to", to.as_ref()),
+        Body::Branch { from, at, .. } => {
+            line.put_some("from", from.as_ref());
+            line.put("at", &at.0);
+        }
+        Body::AgentEnd { outcome } | Body::End { outcome } => put_outcome(line, *outcome),
+        Body::Raw { format, bytes } => {
+            line.put("name", format);
+            line.put("len", &bytes.len());
+            line.put_some("enc", enc_word(stored).as_ref());
+        }
+        Body::TxnBegin
+        | Body::TxnCommit
+        | Body::Note { .. }
+        | Body::Gap { .. }
+        | Body::Other { .. } => {}
+    }
+}
+
+fn put_outcome(line: &mut Object, outcome: Outcome) {
+    if outcome != Outcome::None {
+        line.put("outcome", outcome.as_str());
+    }
+}
+
+fn put_content_head(line: &mut Object, content: &Content, stored: &Stored) {
+    match content {
+        Content::None | Content::Bytes(_) => {}
+        Content::Blob { hash, len, .. } => {
+            line.put_hash("blob", Some(hash));
+            line.put("len", len);
+            line.put_some("enc", enc_word(stored).as_ref());
+            if let Stored::Splice { base, .. } = stored {
+                line.put_hash("base", Some(base));
+            }
+        }
+        Content::Unstored { hash, len } => {
+            line.put_hash("blob", hash.as_ref());
+            line.put_some("len", len.as_ref());
+            line.put("enc", "none");
+        }
+        Content::Lines(_) => line.put("enc", "lines"),
+    }
+}
+
+fn put_redacted(line: &mut Object, content: &Content) {
+    if matches!(content, Content::Blob { redacted: true, .. }) {
+        line.put("redacted", &true);
+    }
+}
+
+const fn enc_word(stored: &Stored) -> Option<&'static str> {
+    match stored {
+        Stored::Elsewhere => None,
+        Stored::Text(_) => Some("text"),
+        Stored::Zstd(_) => Some("zstd"),
+        Stored::Splice { .. } => Some("splice"),
+    }
+}
+
+/// The content fields of a kind.
+fn put_content(line: &mut Object, body: &Body, stored: &Stored) {
+    match body {
+        Body::Tape(header) => put_header(line, header),
+        Body::Prompt {
+            text, attachments, ..
+        } => {
+            line.put("text", text);
+            line.put_hashes("attachments", attachments);
+        }
+        Body::ModelRequest { added, .. } => line.put_value("added", added),
+        Body::ModelResponse {
+            blocks,
+            stop,
+            usage,
+            ..
+        } => {
+            line.put(
+                "blocks",
+                &blocks.iter().map(block_value).collect::<Vec<_>>(),
+            );
+            line.put_some("stop", stop.as_ref());
+            line.put_some("usage", usage.map(usage_value).as_ref());
+        }
+        Body::ToolCall { arguments, .. } => line.put("args", arguments),
+        Body::ToolResult {
+            output,
+            attachments,
+            detail,
+            ..
+        } => {
+            line.put("output", output);
+            line.put_hashes("attachments", attachments);
+            line.put_value("detail", detail);
+        }
+        Body::File(change) => {
+            if let FileOp::Symlink { target } = &change.op {
+                match std::str::from_utf8(target) {
+                    Ok(target) => line.put("target", target),
+                    Err(_) => line.put("target_raw", &BASE64.encode(target)),
+                }
+            }
+            if !change.candidates.is_empty() {
+                line.put("candidates", &change.candidates);
+            }
+            line.put_some("remark", change.remark.as_ref());
+            if let Content::Lines(known) = &change.content {
+                line.put_some("total", known.total.as_ref());
+                line.put("lines", &known.ranges);
+            }
+            put_stored(line, stored);
+        }
+        Body::Suspect { why, .. } | Body::Branch { why, .. } | Body::Gap { why } => {
+            line.put("why", why);
+        }
+        Body::Snapshot { directories, .. } => {
+            let mut dirs = serde_json::Map::new();
+            for (hash, text) in directories {
+                let text = String::from_utf8_lossy(text).into_owned();
+                dirs.insert(hash.to_string(), Value::String(text));
+            }
+            line.put("dirs", &dirs);
+        }
+        Body::Blob(_) | Body::Raw { .. } => put_stored(line, stored),
+        Body::Note { text } => line.put("text", text),
+        Body::Other { fields, .. } => {
+            for (key, value) in fields {
+                line.put(key, value);
+            }
+        }
+        Body::TxnBegin
+        | Body::TxnSavepoint { .. }
+        | Body::TxnCommit
+        | Body::TxnRollback { .. }
+        | Body::AgentStart { .. }
+        | Body::AgentEnd { .. }
+        | Body::End { .. } => {}
+    }
+}
+
+fn put_stored(line: &mut Object, stored: &Stored) {
+    match stored {
+        Stored::Elsewhere => {}
+        Stored::Text(text) => line.put("text", text),
+        Stored::Zstd(frame) => line.put("data", &BASE64.encode(frame)),
+        Stored::Splice { at, del, ins, .. } => {
+            line.put("at_byte", at);
+            line.put("del", del);
+            line.put("ins", ins);
+        }
+    }
+}
+
+fn put_header(line: &mut Object, header: &Header) {
+    line.put("format", &header.format);
+    line.put("id", &header.id);
+    line.put_some("started", header.started.map(|at| at.to_string()).as_ref());
+    line.put_some("root", header.root.as_ref());
+    line.put_some("recorder", header.recorder.as_ref());
+    if !header.covers.is_empty() {
+        line.put("covers", &header.covers);
+    }
+    if let Some(parent) = &header.parent {
+        line.put(
+            "parent",
+            &serde_json::json!({
+                "id": parent.id,
+                "seq": parent.seq.0,
+                "line": parent.line.map(|line| line.to_string()),
+                "path": parent.path,
+            }),
+        );
+    }
+    if !header.source.is_empty() {
+        line.put("source", &header.source);
+    }
+}
+
+fn block_value(block: &ModelBlock) -> Value {
+    match block.kind {
+        BlockKind::Text => serde_json::json!({"type": "text", "text": block.text}),
+        BlockKind::Thinking => serde_json::json!({"type": "thinking", "text": block.text}),
+        BlockKind::ToolCall => serde_json::json!({
+            "type": "tool_call", "name": block.text, "call": block.call, "args": block.data,
+        }),
+        BlockKind::Other => serde_json::json!({
+            "type": "other", "text": block.text, "data": block.data,
+        }),
+    }
+}
+
+fn usage_value(usage: Usage) -> Value {
+    serde_json::json!({
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cache_read_tokens": usage.cache_read,
+        "cache_write_tokens": usage.cache_write,
+    })
+}
+
+/// A JSON object under construction. Its keys stand in the order in which they were put.
+struct Object(Vec<u8>);
+
+impl Object {
+    fn new() -> Self {
+        Self(Vec::with_capacity(256))
+    }
+
+    fn put<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
+        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+        self.json(key);
+        self.0.push(b':');
+        self.json(value);
+    }
+
+    fn put_some<T: Serialize>(&mut self, key: &str, value: Option<&T>) {
+        if let Some(value) = value {
+            self.put(key, value);
+        }
+    }
+
+    fn put_hash(&mut self, key: &str, hash: Option<&BlobHash>) {
+        self.put_some(key, hash.map(ToString::to_string).as_ref());
+    }
+
+    fn put_hashes(&mut self, key: &str, hashes: &[BlobHash]) {
+        if !hashes.is_empty() {
+            let hashes: Vec<String> = hashes.iter().map(ToString::to_string).collect();
+            self.put(key, &hashes);
+        }
+    }
+
+    fn put_path(&mut self, key: &str, raw_key: &str, path: &TapePath) {
+        self.put(key, &path.to_text());
+        if std::str::from_utf8(path.as_bytes()).is_err() {
+            self.put(raw_key, &BASE64.encode(path.as_bytes()));
+        }
+    }
+
+    fn put_value(&mut self, key: &str, value: &Value) {
+        if !value.is_null() {
+            self.put(key, value);
+        }
+    }
+
+    fn json<T: Serialize + ?Sized>(&mut self, value: &T) {
+        // Writing to memory does not fail, and the values are strings, numbers and JSON
+        // values; what could not be written would leave `null`.
+        if serde_json::to_writer(&mut self.0, value).is_err() {
+            self.0.extend_from_slice(b"null");
+        }
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.0.push(b'}');
+        self.0
+    }
+}
