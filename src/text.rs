@@ -1,11 +1,13 @@
 //! Text as people see it: made safe, measured, compared.
 //!
-//! [`SafeText`] is the only text that may reach a terminal. [`width`](mod@width) makes it
-//! fit. [`diff` says what changed between two contents of a file, and writes it the way
-//! `git apply` reads it. [`human`] and [`json`] put sizes, times and values in words.
+//! [`SafeText`] is the only text that may reach a terminal, and [`width`](mod@width) makes
+//! it fit. [`human`] and [`json`] put
+//! sizes, times and values in words.
 //!
 //! Nothing here does I/O, knows what a tape is, or chooses a colour.
 
+pub mod human;
+pub mod json;
 pub mod sanitize;
 pub mod width;
 
