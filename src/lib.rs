@@ -1,6 +1,7 @@
 //! Jukebox: a terminal time-travel debugger for AI-agent runs.
 
 pub mod model;
+pub mod state;
 pub mod tape;
 pub mod text;
 pub mod tools;

@@ -9,6 +9,7 @@
 //! or knows that a terminal exists.
 
 mod certainty;
+mod entry;
 mod event;
 mod hash;
 mod ids;
@@ -21,6 +22,7 @@ mod step;
 mod time;
 
 pub use certainty::Certainty;
+pub use entry::{ChangeKind, EntryKind};
 pub use event::{
     BlockKind, Body, Content, Event, FileChange, FileOp, Head, Header, KnownLines, ModelBlock,
     Parent, Scope, SnapshotReason, Usage,

@@ -9,6 +9,7 @@
 
 pub(crate) mod blobs;
 mod bytes;
+mod directory;
 mod index;
 mod lines;
 mod open;
@@ -20,6 +21,7 @@ pub mod format {}
 
 pub use blobs::{BlobError, BlobSource, MAX_BLOB, MAX_CHAIN};
 pub use bytes::TapeBytes;
+pub use directory::{DirectoryEntry, DirectoryItem, parse_directory, write_directory};
 pub use index::{
     BlobId, BlobTable, BranchEntry, BranchKind, EventEntry, Events, Index, IndexSink, Indexed,
     Lane, StepEntry, StepFlags, Steps, TransactionEntry, TransactionState,

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use crate::model::{
-    BlobHash, Certainty, Cursor, Kind, KnownLines, Micros, Outcome, Seq, StepKind, StepNumber,
-    TapePath,
+    BlobHash, Certainty, ChangeKind, Cursor, EntryKind, Kind, KnownLines, Micros, Outcome, Seq,
+    StepKind, StepNumber, TapePath,
 };
 use crate::text::{FileDiff, SafeText};
 
@@ -180,53 +180,6 @@ pub struct Section {
     pub omitted: usize,
     /// Hidden characters (bidi, zero width, tags) were made visible in it.
     pub has_hidden: bool,
-}
-
-/// What sort of thing a path is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EntryKind {
-    /// A regular file.
-    File,
-    /// A directory.
-    Directory,
-    /// A symbolic link.
-    Link,
-}
-
-impl EntryKind {
-    /// The fixed word, as printed by `--json`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Directory => "directory",
-            Self::Link => "link",
-        }
-    }
-}
-
-/// How a path differs between two places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ChangeKind {
-    /// It was not there before.
-    Added,
-    /// Its content, mode or sort differs.
-    Modified,
-    /// It is gone.
-    Removed,
-    /// Nothing is known to differ, but something may have written it.
-    Suspected,
-}
-
-impl ChangeKind {
-    /// One letter, as git prints it.
-    pub const fn letter(self) -> char {
-        match self {
-            Self::Added => 'A',
-            Self::Modified => 'M',
-            Self::Removed => 'D',
-            Self::Suspected => '?',
-        }
-    }
 }
 
 /// One row of the file tree.

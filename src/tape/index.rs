@@ -20,7 +20,7 @@ pub use events::{EventEntry, Events};
 pub use pass::{IndexSink, Indexed};
 pub use steps::{Lane, StepEntry, StepFlags, Steps};
 
-use crate::model::{Problem, StepNumber};
+use crate::model::{BlobHash, Problem, StepNumber};
 use grouper::Grouper;
 
 /// How a transaction stands.
@@ -131,6 +131,16 @@ impl Index {
             .iter()
             .position(|branch| branch.name == name && branch.kind == BranchKind::Line)
             .map(|at| at as u16)
+    }
+
+    /// Notes that a step shows an outside change that no event of its own says.
+    pub(crate) fn flag_outside(&mut self, step: u32) {
+        self.steps.flag(step, StepFlags::OUTSIDE);
+    }
+
+    /// The number of a blob that a content of the tape names.
+    pub(crate) fn name_blob(&mut self, hash: &BlobHash) -> BlobId {
+        self.blobs.intern(hash.prefix())
     }
 
     /// The step that was open on a line after `position` events: the last one on it that

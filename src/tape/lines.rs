@@ -36,7 +36,7 @@ pub fn read_line(line: &[u8]) -> LineContent {
         let start = at;
         at = skip(line, at, |byte| byte == 0 || byte.is_ascii_whitespace());
         let skipped = line.get(start..at).unwrap_or_default();
-        let nuls = skipped.iter().filter(|byte| **byte == 0).count();
+        let nuls = memchr::memchr_iter(0, skipped).count();
         if nuls > 0 {
             let bad = (
                 start..at,

@@ -5,6 +5,10 @@ use crate::tape::wire::Text;
 
 /// What a scan of the first bytes of a line found.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "made once a line and taken apart at once: a box would cost an allocation a line"
+)]
 pub enum Scan<'a> {
     /// The whole head: `prev` ends it, and by its promise nothing of the head follows.
     Head(RawHead<'a>),

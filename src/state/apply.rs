@@ -1,0 +1,403 @@
+//! What each event does to the version table.
+
+use std::collections::HashSet;
+
+use super::entry::{ContentRef, Entry};
+use super::paths::PathId;
+use super::table::{Branch, State};
+use crate::model::{Cursor, EntryKind, Kind};
+use crate::tape::wire::{Enc, RawHead};
+use crate::tape::{Index, IndexSink, Indexed, Record};
+
+impl IndexSink for State {
+    fn indexed(&mut self, index: &mut Index, event: Indexed, record: Option<&Record<'_>>) {
+        self.follow_branches(index);
+        let Some(record) = record else {
+            self.suspect_all(event);
+            return;
+        };
+        let head = &record.head;
+        let Some(mode_of) = Op::of(event.kind) else {
+            match event.kind {
+                Kind::Gap => self.suspect_all(event),
+                Kind::FsSuspect => self.suspect(event, head),
+                Kind::TxnSavepoint => self.savepoint(event, head),
+                Kind::TxnCommit => self.commit(index, event),
+                Kind::TxnRollback => self.roll_back(event, head),
+                Kind::Snapshot => self.prove(index, event, record),
+                _ => {}
+            }
+            return;
+        };
+        // A path that no tape may hold changes nothing; its event is on the timeline all the same.
+        let Ok(Some(path)) = head.tape_path() else {
+            return;
+        };
+        let path = self.paths.intern(&path);
+        match mode_of {
+            Op::Write => self.write(event, path, head),
+            Op::Remove => self.remove(event, path, head.is_outside),
+            Op::Rename => {
+                if let Ok(Some(from)) = head.tape_path_from() {
+                    let from = self.paths.intern(&from);
+                    self.rename(event, from, path, head.is_outside);
+                }
+            }
+            Op::Mkdir => {
+                let entry = Entry::new(event.position, EntryKind::Directory, ContentRef::Unknown)
+                    .with_mode(head.mode)
+                    .outside_if(head.is_outside);
+                self.put(event.view, path, entry);
+            }
+            Op::Symlink => {
+                let target = ContentRef::Target(event.position);
+                let entry =
+                    Entry::new(event.position, EntryKind::Link, target).outside_if(head.is_outside);
+                self.put(event.view, path, entry);
+            }
+            Op::Chmod => self.chmod(event, path, head),
+            Op::Observe => self.observe(index, event, path, head),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Op {
+    Write,
+    Remove,
+    Rename,
+    Mkdir,
+    Symlink,
+    Chmod,
+    Observe,
+}
+
+impl Op {
+    const fn of(kind: Kind) -> Option<Self> {
+        Some(match kind {
+            Kind::FsWrite => Self::Write,
+            Kind::FsRemove => Self::Remove,
+            Kind::FsRename => Self::Rename,
+            Kind::FsMkdir => Self::Mkdir,
+            Kind::FsSymlink => Self::Symlink,
+            Kind::FsChmod => Self::Chmod,
+            Kind::FsObserve => Self::Observe,
+            _ => return None,
+        })
+    }
+}
+
+/// What an event says of a file's content.
+const fn told(event: Indexed, head: &RawHead<'_>) -> ContentRef {
+    match (head.enc, event.blob) {
+        (Enc::Lines, _) => ContentRef::Lines(event.position),
+        (_, Some(id)) => ContentRef::Blob(id),
+        (_, None) => ContentRef::Unknown,
+    }
+}
+
+impl State {
+    /// Enters the branches that the index knows by now.
+    fn follow_branches(&mut self, index: &Index) {
+        for branch in index.branches.iter().skip(self.branches.len()) {
+            let entered = match branch.parent {
+                None => Branch::main(),
+                Some(parent) => Branch::leaving(parent),
+            };
+            self.branches.push(entered);
+        }
+    }
+
+    fn write(&mut self, event: Indexed, path: PathId, head: &RawHead<'_>) {
+        let before = self.latest(event.view, path);
+        let mode = head.mode.or_else(|| before.and_then(Entry::mode));
+        let entry = Entry::new(event.position, EntryKind::File, told(event, head))
+            .with_mode(mode)
+            .outside_if(head.is_outside)
+            .redacted_if(head.is_redacted);
+        self.put(event.view, path, entry);
+    }
+
+    fn remove(&mut self, event: Indexed, path: PathId, is_outside: bool) {
+        // The path itself is gone even if it was never seen.
+        for node in self.paths.subtree(path) {
+            let is_there = self
+                .latest(event.view, node)
+                .is_some_and(|entry| entry.kind().is_some());
+            if is_there || node == path {
+                let gone = Entry::absent(event.position).outside_if(is_outside);
+                self.push(event.view, node, gone);
+            }
+        }
+    }
+
+    fn rename(&mut self, event: Indexed, from: PathId, to: PathId, is_outside: bool) {
+        let moved: Vec<(PathId, Option<Entry>)> = self
+            .paths
+            .subtree(from)
+            .into_iter()
+            .map(|node| (node, self.latest(event.view, node)))
+            .collect();
+        // What stood at the new path is replaced, with all below it.
+        let moving: HashSet<PathId> = moved.iter().map(|(node, _)| *node).collect();
+        for node in self.paths.subtree(to) {
+            let before = self.latest(event.view, node);
+            let is_there = before.is_some_and(|entry| entry.kind().is_some());
+            if is_there && node != to && !moving.contains(&node) {
+                self.push(event.view, node, Entry::absent(event.position));
+            }
+        }
+        for (node, entry) in &moved {
+            let is_there = entry.is_some_and(|entry| entry.kind().is_some());
+            if is_there || *node == from {
+                let gone = Entry::absent(event.position).outside_if(is_outside);
+                self.push(event.view, *node, gone);
+            }
+        }
+        for (node, entry) in moved {
+            let entry = match entry {
+                Some(entry) if entry.kind().is_some() => entry,
+                // Never seen, and yet it was moved: a file of unknown content.
+                _ if node == from && !self.has_children(event.view, from, event.position) => {
+                    Entry::new(event.position, EntryKind::File, ContentRef::Unknown)
+                }
+                _ => continue,
+            };
+            let Some(target) = self.below(from, node, to) else {
+                continue;
+            };
+            let entry = entry
+                .at(event.position)
+                .observed_if(false)
+                .outside_if(is_outside);
+            self.put(event.view, target, entry);
+        }
+    }
+
+    /// The node that stands to `to` as `node` stands to `from`; entered if it is new.
+    fn below(&mut self, from: PathId, node: PathId, to: PathId) -> Option<PathId> {
+        let mut names = Vec::new();
+        let mut at = node;
+        while at != from {
+            names.push(self.paths.name(at).to_vec());
+            at = self.paths.parent(at)?;
+        }
+        let mut target = to;
+        for name in names.iter().rev() {
+            target = self.paths.intern_child(target, name);
+        }
+        Some(target)
+    }
+
+    fn chmod(&mut self, event: Indexed, path: PathId, head: &RawHead<'_>) {
+        let before = self
+            .latest(event.view, path)
+            .filter(|entry| entry.kind().is_some())
+            .unwrap_or_else(|| Entry::new(event.position, EntryKind::File, ContentRef::Unknown));
+        let entry = before
+            .at(event.position)
+            .with_mode(head.mode)
+            .observed_if(false)
+            .outside_if(head.is_outside);
+        self.push(event.view, path, entry);
+    }
+
+    fn observe(&mut self, index: &mut Index, event: Indexed, path: PathId, head: &RawHead<'_>) {
+        let before = self.latest(event.view, path);
+        let seen = if event.blob.is_none() && head.enc == Enc::Elsewhere {
+            Entry::absent(event.position)
+        } else {
+            let mode = head.mode.or_else(|| before.and_then(Entry::mode));
+            Entry::new(event.position, EntryKind::File, told(event, head)).with_mode(mode)
+        };
+        // Knowing less than before is no news, unless something may have happened since.
+        if matches!(seen.content(), ContentRef::Unknown)
+            && seen.kind().is_some()
+            && before.is_some_and(|before| before.kind().is_some())
+        {
+            return;
+        }
+        let differs = before.is_some_and(|before| before.contradicts(seen));
+        if differs && let Some(step) = event.step {
+            index.flag_outside(step);
+        }
+        let entry = seen
+            .observed_if(true)
+            .outside_if(differs)
+            .redacted_if(head.is_redacted);
+        self.put(event.view, path, entry);
+    }
+
+    fn suspect_all(&mut self, event: Indexed) {
+        if let Some(branch) = self.branches.get_mut(usize::from(event.view)) {
+            branch.suspects.push(event.position);
+        }
+    }
+
+    fn suspect(&mut self, event: Indexed, head: &RawHead<'_>) {
+        let Ok(Some(path)) = head.tape_path() else {
+            return self.suspect_all(event);
+        };
+        let path = self.paths.intern(&path);
+        if self.latest(event.view, path).is_none()
+            && !self.has_children(event.view, path, event.position)
+        {
+            // Named, and never seen.
+            let named = Entry::new(event.position, EntryKind::File, ContentRef::Unknown);
+            self.push(event.view, path, named);
+        }
+        if let Some(branch) = self.branches.get_mut(usize::from(event.view)) {
+            branch
+                .path_suspects
+                .entry(path)
+                .or_default()
+                .push(event.position);
+        }
+    }
+
+    fn savepoint(&mut self, event: Indexed, head: &RawHead<'_>) {
+        if let (Some(branch), Some(name)) =
+            (self.branches.get_mut(usize::from(event.view)), head.name)
+        {
+            branch
+                .savepoints
+                .push((name.as_inside().into(), event.position));
+        }
+    }
+
+    /// Brings what a transaction changed to its parent.
+    fn commit(&mut self, index: &Index, event: Indexed) {
+        let is_transaction = index
+            .branches
+            .get(usize::from(event.view))
+            .is_some_and(|branch| branch.kind == crate::tape::BranchKind::Transaction);
+        let Some(parent) = self.parent_of(event.view).filter(|_| is_transaction) else {
+            return;
+        };
+        let inside = Cursor {
+            position: event.position,
+            branch: event.view,
+        };
+        let mut suspected = Vec::new();
+        for (path, entry) in self.ends(event.view, 0, event.position) {
+            if self.suspect_since(inside, path, entry).is_some() {
+                suspected.push(path);
+            }
+            if self
+                .latest(parent, path)
+                .is_none_or(|before| !before.says_same(entry))
+            {
+                self.push(parent, path, entry.at(event.position));
+            }
+        }
+        let Some(own) = self.branches.get(usize::from(event.view)) else {
+            return;
+        };
+        let may_touch_any = !own.suspects.is_empty();
+        suspected.extend(
+            own.path_suspects
+                .keys()
+                .filter(|path| own.list(**path).is_empty()),
+        );
+        if let Some(parent) = self.branches.get_mut(usize::from(parent)) {
+            if may_touch_any {
+                parent.suspects.push(event.position);
+            }
+            for path in suspected {
+                parent
+                    .path_suspects
+                    .entry(path)
+                    .or_default()
+                    .push(event.position);
+            }
+        }
+    }
+
+    /// Takes a transaction back to a savepoint. A whole rollback changes nothing: its
+    /// parent never saw what it did, and its branch stays to be looked at.
+    fn roll_back(&mut self, event: Indexed, head: &RawHead<'_>) {
+        let Some(to) = head.to else { return };
+        let Some(branch) = self.branches.get(usize::from(event.view)) else {
+            return;
+        };
+        let mut latest_first = branch.savepoints.iter().rev();
+        let Some(saved) = latest_first
+            .find(|(name, _)| **name == *to.as_inside())
+            .map(|(_, position)| *position)
+        else {
+            return self.suspect_all(event);
+        };
+        for (path, _) in self.ends(event.view, saved, event.position) {
+            let before = self
+                .entry(event.view, path, saved)
+                .unwrap_or_else(|| Entry::absent(event.position));
+            self.push(
+                event.view,
+                path,
+                before.at(event.position).observed_if(false),
+            );
+        }
+    }
+
+    /// The paths with entries on a branch between two events, each with its last entry.
+    fn ends(&self, branch: u16, from: u32, to: u32) -> Vec<(PathId, Entry)> {
+        let Some(own) = self.branches.get(usize::from(branch)) else {
+            return Vec::new();
+        };
+        let mut paths: Vec<PathId> = own
+            .touched(from, to)
+            .iter()
+            .map(|(_, path)| *path)
+            .collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let last = |path| Some((path, own.entry_at(path, to)?));
+        paths.into_iter().filter_map(last).collect()
+    }
+
+    fn parent_of(&self, branch: u16) -> Option<u16> {
+        self.branches
+            .get(usize::from(branch))?
+            .parent
+            .map(|(parent, _)| parent)
+    }
+
+    /// What a path is after all events so far, as its branch sees it.
+    pub(super) fn latest(&self, branch: u16, path: PathId) -> Option<Entry> {
+        self.entry(branch, path, u32::MAX)
+    }
+
+    /// Adds an entry, and makes room for it: what stood below a path that is no directory
+    /// now is gone, and a file above it became a directory.
+    pub(super) fn put(&mut self, branch: u16, path: PathId, entry: Entry) {
+        if entry.kind() != Some(EntryKind::Directory) && self.paths.children(path).next().is_some()
+        {
+            for node in self.paths.subtree(path).into_iter().skip(1) {
+                if self
+                    .latest(branch, node)
+                    .is_some_and(|below| below.kind().is_some())
+                {
+                    self.push(branch, node, Entry::absent(entry.position));
+                }
+            }
+        }
+        if entry.kind().is_some() {
+            let mut above = self.paths.parent(path);
+            while let Some(node) = above {
+                if self.latest(branch, node).and_then(Entry::kind) == Some(EntryKind::File) {
+                    let directory =
+                        Entry::new(entry.position, EntryKind::Directory, ContentRef::Unknown);
+                    self.push(branch, node, directory);
+                }
+                above = self.paths.parent(node);
+            }
+        }
+        self.push(branch, path, entry);
+    }
+
+    pub(super) fn push(&mut self, branch: u16, path: PathId, entry: Entry) {
+        if let Some(branch) = self.branches.get_mut(usize::from(branch)) {
+            branch.push(path, entry);
+        }
+    }
+}

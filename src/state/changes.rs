@@ -1,0 +1,137 @@
+//! What changed between two cursors: the entries between them, and nothing else.
+
+use super::entry::{ContentRef, FileState};
+use super::paths::PathId;
+use super::table::State;
+use crate::model::{ChangeKind, Cursor, EntryKind};
+use crate::tape::BlobTable;
+
+/// A path that differs between two cursors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The path.
+    pub path: PathId,
+    /// How it differs.
+    pub kind: ChangeKind,
+    /// What it was; `None`: it was not named yet.
+    pub before: Option<FileState>,
+    /// What it is.
+    pub after: Option<FileState>,
+}
+
+impl State {
+    /// The paths that differ between two cursors, sorted by path. Either may be the earlier
+    /// one, and they may be on different branches.
+    pub fn changes(&self, blobs: &BlobTable, from: Cursor, to: Cursor) -> Vec<Change> {
+        self.touched_between(from, to)
+            .into_iter()
+            .filter_map(|path| self.change(blobs, path, from, to))
+            .collect()
+    }
+
+    /// How one path differs between two cursors, if it does.
+    pub fn change(
+        &self,
+        blobs: &BlobTable,
+        path: PathId,
+        from: Cursor,
+        to: Cursor,
+    ) -> Option<Change> {
+        let before = self.at(blobs, from, path);
+        let after = self.at(blobs, to, path);
+        let kind = match (there(before), there(after)) {
+            (None, Some(after)) if after.kind == EntryKind::Directory => return None,
+            (Some(before), None) if before.kind == EntryKind::Directory => return None,
+            (None, Some(_)) => ChangeKind::Added,
+            (Some(_), None) => ChangeKind::Removed,
+            (Some(before), Some(after)) if differs(before, after) => ChangeKind::Modified,
+            (Some(before), Some(after)) if before.suspect != after.suspect => ChangeKind::Suspected,
+            _ => return None,
+        };
+        Some(Change {
+            path,
+            kind,
+            before,
+            after,
+        })
+    }
+
+    /// The paths with entries or suspicions between two cursors, sorted by path.
+    fn touched_between(&self, from: Cursor, to: Cursor) -> Vec<PathId> {
+        let mut paths = Vec::new();
+        let (mut one, mut two) = (Some(from), Some(to));
+        // Up from both until they meet on a branch: branches have higher numbers than
+        // their parents.
+        while let (Some(a), Some(b)) = (one, two) {
+            if a.branch == b.branch {
+                let (first, last) = (a.position.min(b.position), a.position.max(b.position));
+                self.touch(&mut paths, a.branch, first, last);
+                break;
+            }
+            let later = if a.branch > b.branch { a } else { b };
+            self.touch(&mut paths, later.branch, 0, later.position);
+            let parent = self
+                .branches
+                .get(usize::from(later.branch))
+                .and_then(|branch| {
+                    let (parent, left) = branch.parent?;
+                    Some(Cursor {
+                        position: left.min(later.position),
+                        branch: parent,
+                    })
+                });
+            if a.branch > b.branch {
+                one = parent;
+            } else {
+                two = parent;
+            }
+        }
+        let mut named: Vec<_> = paths
+            .into_iter()
+            .filter_map(|path| Some((self.paths.path(path)?, path)))
+            .collect();
+        named.sort_unstable();
+        named.dedup();
+        named.into_iter().map(|(_, path)| path).collect()
+    }
+
+    fn touch(&self, paths: &mut Vec<PathId>, branch: u16, from: u32, to: u32) {
+        let Some(branch) = self.branches.get(usize::from(branch)) else {
+            return;
+        };
+        let start = paths.len();
+        paths.extend(branch.touched(from, to).iter().map(|(_, path)| *path));
+        for (path, suspects) in &branch.path_suspects {
+            if suspects.iter().any(|at| (from..to).contains(at)) {
+                paths.push(*path);
+            }
+        }
+        // Many entries are often of few paths.
+        if paths.len() - start > 64 {
+            paths.sort_unstable();
+            paths.dedup();
+        }
+    }
+}
+
+/// The state of a path that is there.
+fn there(state: Option<FileState>) -> Option<FileState> {
+    state.filter(|state| state.certainty != crate::model::Certainty::Absent)
+}
+
+fn differs(before: FileState, after: FileState) -> bool {
+    if before.kind != after.kind {
+        return true;
+    }
+    let modes = (before.mode, after.mode);
+    if let (Some(one), Some(two)) = modes
+        && one != two
+    {
+        return true;
+    }
+    match (before.content, after.content) {
+        // Another remark on the same unknown content is no difference.
+        (ContentRef::Unknown, ContentRef::Unknown) => false,
+        (one, two) => one != two,
+    }
+}

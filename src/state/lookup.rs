@@ -1,0 +1,178 @@
+//! A path at a cursor, and how well it is known.
+
+use super::entry::{ContentRef, Entry, FileState};
+use super::paths::PathId;
+use super::table::{Branch, State};
+use crate::model::{Certainty, Cursor, EntryKind, TapePath};
+use crate::tape::BlobTable;
+
+impl State {
+    /// What a path is at a cursor. `None`: the tape never named it there, and it is no
+    /// directory of something that it named.
+    pub fn file(&self, blobs: &BlobTable, cursor: Cursor, path: &TapePath) -> Option<FileState> {
+        self.at(blobs, cursor, self.paths.find(path)?)
+    }
+
+    /// What a node is at a cursor.
+    pub fn at(&self, blobs: &BlobTable, cursor: Cursor, path: PathId) -> Option<FileState> {
+        if let Some(entry) = self.entry_or_evidence(cursor, path) {
+            let state = self.known(blobs, cursor, path, entry);
+            // A directory that was removed and is there again through its files.
+            if entry.kind().is_some() || !self.has_children(cursor.branch, path, cursor.position) {
+                return Some(state);
+            }
+        }
+        self.has_children(cursor.branch, path, cursor.position)
+            .then(|| self.implied_directory(cursor, path))
+    }
+
+    /// The entry that counts for a path: the last one before the cursor on its chain of
+    /// branches, without regard to certainty.
+    pub(super) fn entry(&self, branch: u16, path: PathId, position: u32) -> Option<Entry> {
+        self.chain(branch, position)
+            .find_map(|(branch, position)| branch.entry_at(path, position))
+    }
+
+    /// The entry that counts. Before the first one, what a later look at the file showed:
+    /// it was there all along, unless something wrote it in between.
+    fn entry_or_evidence(&self, cursor: Cursor, path: PathId) -> Option<Entry> {
+        if let Some(entry) = self.entry(cursor.branch, path, cursor.position) {
+            return Some(entry);
+        }
+        let firsts = self
+            .chain(cursor.branch, u32::MAX)
+            .filter_map(|(branch, limit)| {
+                let first = branch.list(path).first().copied()?;
+                (first.position < limit).then_some(first)
+            });
+        let first = firsts.min_by_key(|first| first.position)?;
+        let shows_the_past = first.is_observed() && !first.is_outside() && first.kind().is_some();
+        shows_the_past.then_some(first)
+    }
+
+    fn known(&self, blobs: &BlobTable, cursor: Cursor, path: PathId, entry: Entry) -> FileState {
+        let suspect = if entry.position < cursor.position {
+            self.suspect_since(cursor, path, entry)
+        } else {
+            let from = cursor.position;
+            self.suspect_among(cursor.branch, path, from, from, entry.position)
+        };
+        FileState {
+            kind: entry.kind().unwrap_or(EntryKind::File),
+            certainty: certainty(blobs, entry, suspect.is_some()),
+            mode: entry.mode(),
+            content: entry.content(),
+            since: entry.position,
+            suspect,
+            is_outside: entry.is_outside(),
+            is_observed: entry.is_observed(),
+        }
+    }
+
+    fn implied_directory(&self, cursor: Cursor, path: PathId) -> FileState {
+        FileState {
+            kind: EntryKind::Directory,
+            certainty: Certainty::Exact,
+            mode: None,
+            content: ContentRef::Unknown,
+            since: self
+                .entry(cursor.branch, path, cursor.position)
+                .map_or(0, |entry| entry.position),
+            suspect: None,
+            is_outside: false,
+            is_observed: true,
+        }
+    }
+
+    /// The last event before the cursor that may have written a path since its entry.
+    ///
+    /// That a path is gone is doubted only by an event that names it: else every command
+    /// would bring back every file that was ever deleted.
+    pub(super) fn suspect_since(&self, cursor: Cursor, path: PathId, entry: Entry) -> Option<u32> {
+        let any_from = match entry.kind() {
+            Some(_) => entry.position + 1,
+            None => u32::MAX,
+        };
+        self.suspect_among(
+            cursor.branch,
+            path,
+            any_from,
+            entry.position,
+            cursor.position,
+        )
+    }
+
+    /// The last suspect event before `to` that no whole-tree proof follows: from `any_from`
+    /// on one about any file, from `named_from` on one about this path.
+    fn suspect_among(
+        &self,
+        branch: u16,
+        path: PathId,
+        any_from: u32,
+        named_from: u32,
+        to: u32,
+    ) -> Option<u32> {
+        self.chain(branch, to).find_map(|(branch, to)| {
+            let proof = last_before(&branch.proofs, to).unwrap_or(0);
+            let any = last_before(&branch.suspects, to).filter(|at| *at >= any_from.max(proof));
+            let named = branch
+                .last_naming(self, path, to)
+                .filter(|at| *at >= named_from.max(proof));
+            any.max(named)
+        })
+    }
+
+    /// Whether anything below a path is there.
+    pub(super) fn has_children(&self, branch: u16, path: PathId, position: u32) -> bool {
+        let cursor = Cursor { position, branch };
+        self.paths
+            .children(path)
+            .any(|child| self.is_there(cursor, child))
+    }
+
+    pub(super) fn is_there(&self, cursor: Cursor, path: PathId) -> bool {
+        let entry = self.entry_or_evidence(cursor, path);
+        entry.is_some_and(|entry| entry.kind().is_some())
+            || self.has_children(cursor.branch, path, cursor.position)
+    }
+}
+
+impl Branch {
+    /// The last event before `to` that may have written this path, by its name or that of a
+    /// directory above it.
+    fn last_naming(&self, state: &State, path: PathId, to: u32) -> Option<u32> {
+        if self.path_suspects.is_empty() {
+            return None;
+        }
+        let mut last = None;
+        let mut node = Some(path);
+        while let Some(at) = node {
+            last = last.max(
+                self.path_suspects
+                    .get(&at)
+                    .and_then(|list| last_before(list, to)),
+            );
+            node = state.paths.parent(at);
+        }
+        last
+    }
+}
+
+fn last_before(sorted: &[u32], to: u32) -> Option<u32> {
+    let after = sorted.partition_point(|position| *position < to);
+    sorted.get(after.checked_sub(1)?).copied()
+}
+
+fn certainty(blobs: &BlobTable, entry: Entry, is_suspect: bool) -> Certainty {
+    match (entry.kind(), entry.content()) {
+        (None, _) if is_suspect => Certainty::Uncertain,
+        (None, _) => Certainty::Absent,
+        (Some(EntryKind::File), ContentRef::Unknown) => Certainty::Unknown,
+        (Some(EntryKind::Directory), _) => Certainty::Exact,
+        _ if is_suspect => Certainty::Uncertain,
+        (_, ContentRef::Lines(_)) => Certainty::Partial,
+        (_, ContentRef::Blob(id)) if blobs.position(id).is_none() => Certainty::Unstored,
+        _ if entry.is_redacted() => Certainty::Redacted,
+        _ => Certainty::Exact,
+    }
+}

@@ -1,0 +1,210 @@
+//! The paths of a run as a tree of names, each stored once.
+
+use std::hash::BuildHasher as _;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+use crate::model::TapePath;
+
+/// The number of a path in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(pub(super) u32);
+
+const NONE: u32 = u32::MAX;
+
+/// Paths as a tree: the workspace root, the root of what lies outside it, and below them
+/// a node for every component that was named.
+#[derive(Clone, Debug)]
+pub struct PathTable {
+    nodes: Vec<Node>,
+    names: Vec<u8>,
+    by_name: HashTable<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    parent: u32,
+    name_end: u32,
+    first_child: u32,
+    next_sibling: u32,
+}
+
+impl Default for PathTable {
+    fn default() -> Self {
+        let root = Node {
+            parent: NONE,
+            name_end: 0,
+            first_child: NONE,
+            next_sibling: NONE,
+        };
+        Self {
+            nodes: vec![root, root],
+            names: Vec::new(),
+            by_name: HashTable::new(),
+        }
+    }
+}
+
+impl PathTable {
+    /// The workspace root.
+    pub const ROOT: PathId = PathId(0);
+    /// The root of the files outside the workspace.
+    pub const OUTSIDE: PathId = PathId(1);
+
+    /// How many nodes there are, the roots included.
+    pub const fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether no path was named.
+    pub const fn is_empty(&self) -> bool {
+        self.nodes.len() == 2
+    }
+
+    /// The node of a path, if it was named.
+    pub fn find(&self, path: &TapePath) -> Option<PathId> {
+        let mut node = Self::root_of(path);
+        for name in path.components() {
+            node = self.child(node, name)?;
+        }
+        Some(node)
+    }
+
+    /// The node of a path, new or known.
+    pub(super) fn intern(&mut self, path: &TapePath) -> PathId {
+        let mut node = Self::root_of(path);
+        for name in path.components() {
+            node = self.intern_child(node, name);
+        }
+        node
+    }
+
+    /// The node of a name in a directory, new or known.
+    pub(super) fn intern_child(&mut self, parent: PathId, name: &[u8]) -> PathId {
+        if let Some(child) = self.child(parent, name) {
+            return child;
+        }
+        let id = self.nodes.len() as u32;
+        self.names.extend_from_slice(name);
+        let next_sibling = self
+            .nodes
+            .get_mut(parent.0 as usize)
+            .map_or(NONE, |parent| {
+                std::mem::replace(&mut parent.first_child, id)
+            });
+        self.nodes.push(Node {
+            parent: parent.0,
+            name_end: self.names.len() as u32,
+            first_child: NONE,
+            next_sibling,
+        });
+        let (nodes, names) = (&self.nodes, &self.names);
+        self.by_name.insert_unique(hash(parent.0, name), id, |id| {
+            let parent = nodes.get(*id as usize).map_or(NONE, |node| node.parent);
+            hash(parent, name_in(nodes, names, *id))
+        });
+        PathId(id)
+    }
+
+    /// The path of a node; `None` for the roots.
+    pub fn path(&self, id: PathId) -> Option<TapePath> {
+        let mut parts = Vec::new();
+        let mut node = id;
+        while let Some(parent) = self.parent(node) {
+            parts.push(self.name(node));
+            node = parent;
+        }
+        parts.reverse();
+        let path = parts.join(&b'/');
+        match node {
+            Self::OUTSIDE => TapePath::new([b"/", path.as_slice()].concat()).ok(),
+            _ => TapePath::new(path).ok(),
+        }
+    }
+
+    /// The last component of a node's path.
+    pub fn name(&self, id: PathId) -> &[u8] {
+        name_in(&self.nodes, &self.names, id.0)
+    }
+
+    /// The directory of a node; `None` for the roots.
+    pub fn parent(&self, id: PathId) -> Option<PathId> {
+        let parent = self.nodes.get(id.0 as usize)?.parent;
+        (parent != NONE).then_some(PathId(parent))
+    }
+
+    /// The nodes directly below, in no order.
+    pub fn children(&self, id: PathId) -> impl Iterator<Item = PathId> {
+        let first = self
+            .nodes
+            .get(id.0 as usize)
+            .map_or(NONE, |node| node.first_child);
+        std::iter::successors((first != NONE).then_some(PathId(first)), |child| {
+            let next = self.nodes.get(child.0 as usize)?.next_sibling;
+            (next != NONE).then_some(PathId(next))
+        })
+    }
+
+    /// The node and all below it.
+    pub(super) fn subtree(&self, id: PathId) -> Vec<PathId> {
+        let mut found = vec![id];
+        let mut at = 0;
+        while let Some(node) = found.get(at) {
+            let children: Vec<_> = self.children(*node).collect();
+            found.extend(children);
+            at += 1;
+        }
+        found
+    }
+
+    fn child(&self, parent: PathId, name: &[u8]) -> Option<PathId> {
+        self.by_name
+            .find(hash(parent.0, name), |id| {
+                self.nodes
+                    .get(*id as usize)
+                    .is_some_and(|node| node.parent == parent.0)
+                    && name_in(&self.nodes, &self.names, *id) == name
+            })
+            .map(|id| PathId(*id))
+    }
+
+    fn root_of(path: &TapePath) -> PathId {
+        if path.is_outside() {
+            Self::OUTSIDE
+        } else {
+            Self::ROOT
+        }
+    }
+}
+
+fn name_in<'a>(nodes: &[Node], names: &'a [u8], id: u32) -> &'a [u8] {
+    let end = |id: usize| nodes.get(id).map_or(0, |node| node.name_end as usize);
+    let id = id as usize;
+    let start = id.checked_sub(1).map_or(0, end);
+    names.get(start..end(id)).unwrap_or_default()
+}
+
+fn hash(parent: u32, name: &[u8]) -> u64 {
+    FixedState::with_seed(u64::from(parent)).hash_one(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_come_back_and_are_found() {
+        let mut table = PathTable::default();
+        let paths =
+            ["a", "a/b", "a/c/d", "z", "/tmp/x", "/a/b"].map(|path| TapePath::new(path).unwrap());
+        let ids: Vec<_> = paths.iter().map(|path| table.intern(path)).collect();
+        for (path, id) in paths.iter().zip(&ids) {
+            assert_eq!(table.path(*id).as_ref(), Some(path));
+            assert_eq!(table.find(path), Some(*id));
+            assert_eq!(table.intern(path), *id);
+        }
+        assert_eq!(table.find(&TapePath::new("a/x").unwrap()), None);
+        assert_eq!(table.subtree(ids[0]).len(), 4);
+    }
+}
