@@ -144,7 +144,7 @@ pub(super) fn take_line_carefully(
     line_number: u64,
     sink: &mut impl ScanSink,
 ) -> ControlFlow<()> {
-    let content = read_line(line);
+    let content = read_line(line, is_event);
     let mut remarks = content.remarks.into_iter().peekable();
     for piece in content.pieces {
         let end = match &piece {
@@ -173,6 +173,11 @@ pub(super) fn take_line_carefully(
         sink.problem(problem(line_number, offset + at as u64, kind, message));
     }
     ControlFlow::Continue(())
+}
+
+/// Whether a JSON object is an event of a tape.
+pub(super) fn is_event(object: &str) -> bool {
+    parse_record(object).is_ok_and(|(line, _)| line.head.seq.is_some() && line.head.kind.is_some())
 }
 
 fn take_record(

@@ -10,7 +10,7 @@ use super::{BlobId, BranchEntry, BranchKind, Index, TransactionEntry, Transactio
 use crate::model::{BlobHash, Kind, Problem, ProblemKind, Seq};
 use crate::tape::TapeBytes;
 use crate::tape::lines::{Piece, read_line};
-use crate::tape::scan::{Record, ScanEnd, ScanSink, scan, take_line_carefully};
+use crate::tape::scan::{Record, ScanEnd, ScanSink, is_event, scan, take_line_carefully};
 use crate::tape::wire::RawHead;
 use crate::tape::wire::v1::parse_record;
 
@@ -199,7 +199,7 @@ impl<S: IndexSink> Pass<'_, S> {
         let Ok(line) = self.bytes.read_exact_at(offset, len) else {
             return;
         };
-        let content = read_line(&line);
+        let content = read_line(&line, is_event);
         let first_end = match content.pieces.first() {
             Some(Piece::Record(range)) if content.pieces.len() > 1 => range.end,
             Some(Piece::Record(_)) | None => return,
