@@ -121,4 +121,11 @@ impl State {
             Some((self.branches.get(usize::from(parent))?, left.min(*position)))
         })
     }
+
+    /// The paths that an event on a branch was for.
+    pub fn touched_by(&self, branch: u16, position: u32) -> impl Iterator<Item = PathId> {
+        let branch = self.branches.get(usize::from(branch));
+        let touched = branch.map_or(&[][..], |branch| branch.touched(position, position + 1));
+        touched.iter().map(|(_, path)| *path)
+    }
 }

@@ -10,8 +10,8 @@ use super::blobs::BlobCache;
 use super::index::{Index, IndexSink};
 use super::lines::to_text;
 use super::scan::ScanEnd;
-use super::wire::Line;
-use super::wire::v1::{decode_event, parse_record};
+use super::wire::v1::{Scan, decode_event, parse_record, scan_head};
+use super::wire::{Line, RawHead};
 use crate::model::{Body, Event, Header, Kind, Problem, ProblemKind};
 
 /// A tape that was opened for reading: its bytes and their index.
@@ -123,6 +123,30 @@ impl Tape {
             Ok((line, _)) => Ok(read(&line)),
             Err(error) => Err(error.to_string()),
         })
+    }
+
+    /// Reads the head of a line with `read`, without the rest of the line where that is
+    /// possible; inside, the reason if it cannot be read.
+    pub fn with_head<T>(
+        &self,
+        position: u32,
+        read: impl FnOnce(&RawHead<'_>) -> T,
+    ) -> io::Result<Result<T, String>> {
+        const FIRST: usize = 1024;
+        if let Some((offset, len)) = self.range(position)?
+            && len > 0
+        {
+            let first = self.bytes.read_exact_at(offset, len.min(FIRST))?;
+            if let Scan::Head(head) = scan_head(&first) {
+                return Ok(Ok(read(&head)));
+            }
+        }
+        self.with_line(position, |line| read(&line.head))
+    }
+
+    /// The length of the record at a position, in bytes.
+    pub fn record_len(&self, position: u32) -> io::Result<u64> {
+        Ok(self.range(position)?.map_or(0, |(_, len)| len as u64))
     }
 
     /// Where the record at a position lies. An empty one is a gap between two lines.

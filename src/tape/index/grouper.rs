@@ -157,6 +157,11 @@ impl Grouper {
             .map(|open| open.step);
         match self.call(lane, head.call).or(open) {
             Some(step) => self.join(steps, step, position, lane),
+            None if is_background(kind) => Grouped {
+                step: None,
+                opens: false,
+                is_orphan: false,
+            },
             None => grouped(self, StepKind::Other, Outcome::None),
         }
     }
@@ -210,6 +215,22 @@ impl Grouper {
             self.calls.remove(&oldest);
         }
     }
+}
+
+/// Kinds that are part of the scene: where no step is open, they belong to none.
+const fn is_background(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Snapshot
+            | Kind::Blob
+            | Kind::FsObserve
+            | Kind::FsSuspect
+            | Kind::Branch
+            | Kind::InputClock
+            | Kind::InputRandom
+            | Kind::InputEnv
+            | Kind::End
+    )
 }
 
 /// What an event's kind and head say about its step.

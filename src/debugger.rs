@@ -1,0 +1,38 @@
+//! Everything a shell of the program can ask of a run, as plain data.
+//!
+//! A [`Debugger`] holds an open tape, its index and its files. It answers with the rows of
+//! [`rows`](self): text in them is safe to show. What costs file reads is said in each
+//! method; none of them costs more because the tape is longer.
+//!
+//! It never prints, never reads the environment, and knows no terminal. Paths of the
+//! user's directories come in as [`Places`].
+
+mod detail;
+mod difference;
+mod files;
+mod open;
+mod rows;
+mod search;
+mod spots;
+mod timeline;
+mod title;
+
+pub use files::Expanded;
+pub use open::{Debugger, OpenError, OpenOptions, Places, Source};
+pub use rows::*;
+pub use search::QueryError;
+pub use spots::{Direction, LocateError};
+
+/// Something of a tape could not be read when it was wanted.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file could not be read.
+    #[error("the tape could not be read: {0}")]
+    Io(#[from] std::io::Error),
+    /// There is no such event.
+    #[error("the tape has no event {0}")]
+    NoEvent(crate::model::Seq),
+    /// The path is not there, at this place.
+    #[error("{0} is not there at this place")]
+    NoFile(crate::text::SafeText),
+}

@@ -1,0 +1,164 @@
+//! What differs between two places, and in what lines.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{ChangeRow, Debugger, DiffView, FileContent, ReadError};
+use crate::model::{Certainty, ChangeKind, Cursor, EntryKind, Kind, TapePath};
+use crate::state::{Change, PathId};
+use crate::text::{FileDiff, SafeText, diff};
+
+impl Debugger {
+    /// The paths that differ between two places, sorted. Costs the entries between them.
+    pub fn changes(&self, from: Cursor, to: Cursor) -> Vec<ChangeRow> {
+        let changes = self.state.changes(&self.tape.index.blobs, from, to);
+        changes
+            .iter()
+            .filter_map(|change| self.change_row(change))
+            .collect()
+    }
+
+    /// The paths that the events of a step changed, wherever they stand.
+    pub(super) fn step_changes(&self, step: u32) -> Vec<ChangeRow> {
+        let changes = self.changed_in(step);
+        changes
+            .iter()
+            .filter_map(|change| self.change_row(change))
+            .collect()
+    }
+
+    /// The paths that a step changed, as names only: cheaper than the changes themselves.
+    pub fn paths_changed(&self, line: u16, number: crate::model::StepNumber) -> Vec<TapePath> {
+        let Some(step) = self.tape.index.step_on(line, number) else {
+            return Vec::new();
+        };
+        let mut paths: Vec<TapePath> = self
+            .spans(step)
+            .into_keys()
+            .filter_map(|path| self.state.paths.path(path))
+            .collect();
+        paths.sort_unstable();
+        paths
+    }
+
+    fn changed_in(&self, step: u32) -> Vec<Change> {
+        let Some(view) = self.tape.index.steps.get(step).map(|entry| entry.lane.view) else {
+            return Vec::new();
+        };
+        let cursor = |position| Cursor {
+            position,
+            branch: view,
+        };
+        let blobs = &self.tape.index.blobs;
+        let mut changes: Vec<(Option<TapePath>, Change)> = self
+            .spans(step)
+            .into_iter()
+            .filter_map(|(path, (first, last))| {
+                let change = self
+                    .state
+                    .change(blobs, path, cursor(first), cursor(last + 1))?;
+                Some((self.state.paths.path(path), change))
+            })
+            .collect();
+        changes.sort_by(|one, two| one.0.cmp(&two.0));
+        changes.into_iter().map(|(_, change)| change).collect()
+    }
+
+    /// The first and the last event of a step for each path it changed.
+    fn spans(&self, step: u32) -> BTreeMap<PathId, (u32, u32)> {
+        let mut spans: BTreeMap<PathId, (u32, u32)> = BTreeMap::new();
+        let Some(view) = self.tape.index.steps.get(step).map(|entry| entry.lane.view) else {
+            return spans;
+        };
+        let edits = self
+            .events_of(step)
+            .filter(|(_, kind)| kind.is_file_change() || *kind == Kind::TxnRollback);
+        for (position, _) in edits {
+            for path in self.state.touched_by(view, position) {
+                spans.entry(path).or_insert((position, position)).1 = position;
+            }
+        }
+        spans
+    }
+
+    /// The difference of one path between two places. Costs the reading of its two
+    /// contents, and at most some 50 ms for the comparison.
+    pub fn diff(
+        &self,
+        from: Cursor,
+        to: Cursor,
+        change: &ChangeRow,
+    ) -> Result<DiffView, ReadError> {
+        let blobs = &self.tape.index.blobs;
+        let path = &change.path;
+        let before_path = change.from.as_ref().unwrap_or(path);
+        let before = self.state.file(blobs, from, before_path);
+        let after = self.state.file(blobs, to, path);
+        let mut remarks = Vec::new();
+        let mut side = |state: Option<crate::state::FileState>, path: &TapePath, side: &str| {
+            let Some(state) = state.filter(|state| state.certainty != Certainty::Absent) else {
+                return Side::Absent;
+            };
+            if state.kind == EntryKind::Directory {
+                return Side::Absent;
+            }
+            let sentence = |text: &str| SafeText::line(&format!("{side}: {text}"));
+            match state.certainty {
+                Certainty::Exact | Certainty::Absent => {}
+                certainty => remarks.push(sentence(certainty.as_str())),
+            }
+            match self.content(&state, path).0 {
+                FileContent::Bytes(bytes) => Side::Bytes(bytes),
+                FileContent::Lines(_) => {
+                    remarks.push(sentence("only some lines of the file are known"));
+                    Side::Unknown
+                }
+                FileContent::Nothing(why) => {
+                    remarks.push(sentence(why.as_str()));
+                    Side::Unknown
+                }
+            }
+        };
+        let one = side(before, before_path, "before");
+        let two = side(after, path, "after");
+        let diff = match (&one, &two) {
+            (Side::Unknown, _) | (_, Side::Unknown) => None,
+            (one, two) => Some(Arc::new(FileDiff::between(
+                one.bytes(),
+                two.bytes(),
+                diff::BUDGET,
+            ))),
+        };
+        if let Some(diff) = &diff {
+            remarks.extend(diff.remarks());
+        }
+        Ok(DiffView {
+            change: change.clone(),
+            diff,
+            remarks,
+        })
+    }
+
+    /// How one path differs between two places, if it does.
+    pub fn change_of(&self, from: Cursor, to: Cursor, path: &TapePath) -> Option<ChangeRow> {
+        let node = self.state.paths.find(path)?;
+        let change = self.state.change(&self.tape.index.blobs, node, from, to)?;
+        self.change_row(&change)
+            .filter(|row| row.change != ChangeKind::Suspected)
+    }
+}
+
+enum Side {
+    Absent,
+    Unknown,
+    Bytes(Arc<[u8]>),
+}
+
+impl Side {
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Absent | Self::Unknown => None,
+        }
+    }
+}

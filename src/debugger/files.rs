@@ -1,0 +1,364 @@
+//! The file tree and single files, at any place.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::{ChangeRow, Debugger, FileContent, FileView, ReadError, TreeRow, VersionRow};
+use crate::model::{
+    BlobHash, Body, Certainty, ChangeKind, Content, Cursor, EntryKind, FileOp, TapePath,
+};
+use crate::state::{Change, Child, ContentRef, FileState, PathId, PathTable};
+use crate::tape::{BlobError, BlobId, BlobSource, DirectoryItem, parse_directory};
+use crate::text::SafeText;
+
+/// Which directories of a tree are open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expanded {
+    /// All.
+    All,
+    /// These.
+    Only(BTreeSet<TapePath>),
+}
+
+impl Debugger {
+    /// The file tree at a place, compared with another one. Costs a search per row that is
+    /// shown, and for each file whose size is shown a read of a line's head.
+    pub fn tree(&self, at: Cursor, since: Cursor, expanded: &Expanded) -> Vec<TreeRow> {
+        let changes = self.state.changes(&self.tape.index.blobs, since, at);
+        let mut rows = Vec::new();
+        let view = TreeView::new(&self.state.paths, at, &changes, expanded);
+        self.tree_below(&view, PathTable::ROOT, 0, &mut rows);
+        self.tree_below(&view, PathTable::OUTSIDE, 0, &mut rows);
+        rows
+    }
+
+    fn tree_below(
+        &self,
+        view: &TreeView<'_>,
+        directory: PathId,
+        depth: u16,
+        rows: &mut Vec<TreeRow>,
+    ) {
+        let mut children = self.state.list(&self.tape.index.blobs, view.at, directory);
+        // What was removed since is still shown, once, as removed.
+        if let Some(removed) = view.removed.get(&directory) {
+            let is_listed = |child: &Child| children.iter().any(|listed| listed.path == child.path);
+            let gone: Vec<Child> = removed
+                .iter()
+                .filter(|child| !is_listed(child))
+                .copied()
+                .collect();
+            children.extend(gone);
+        }
+        for child in children {
+            let Some(path) = self.state.paths.path(child.path) else {
+                continue;
+            };
+            let is_directory = child.state.kind == EntryKind::Directory;
+            let is_expanded = is_directory
+                && match view.expanded {
+                    Expanded::All => true,
+                    Expanded::Only(paths) => paths.contains(&path),
+                };
+            rows.push(self.tree_row(view, child, path, depth, is_expanded));
+            if is_expanded {
+                self.tree_below(view, child.path, depth + 1, rows);
+            }
+        }
+    }
+
+    fn tree_row(
+        &self,
+        view: &TreeView<'_>,
+        child: Child,
+        path: TapePath,
+        depth: u16,
+        is_expanded: bool,
+    ) -> TreeRow {
+        let state = child.state;
+        let (blob, size) = match state.content {
+            ContentRef::Blob(id) => self.blob_head(id, state.since),
+            _ => (None, None),
+        };
+        let name = if path.is_outside() && depth == 0 {
+            [b"/", path.name()].concat()
+        } else {
+            path.name().to_vec()
+        };
+        TreeRow {
+            name: SafeText::from_bytes(&name),
+            depth,
+            kind: state.kind,
+            mode: state.mode,
+            size,
+            blob,
+            certainty: state.certainty,
+            change: view.marks.get(&child.path).copied(),
+            is_expanded,
+            target: match state.content {
+                ContentRef::Target(position) => self
+                    .link_target(position, &path)
+                    .map(|target| SafeText::from_bytes(&target)),
+                _ => None,
+            },
+            path,
+        }
+    }
+
+    /// The hash and the length of a blob, from the line that holds it, or that named it.
+    pub(super) fn blob_head(&self, id: BlobId, named_at: u32) -> (Option<BlobHash>, Option<u64>) {
+        let prefix = self.tape.index.blobs.prefix(id);
+        let positions = [self.tape.index.blobs.position(id), Some(named_at)];
+        for position in positions.into_iter().flatten() {
+            let told = self
+                .tape
+                .with_head(position, |head| (head.blob_hash(), head.len));
+            let Ok(Ok((hash, len))) = told else { continue };
+            if let Some(hash) = hash
+                && Some(hash.prefix()) == prefix
+            {
+                return (Some(hash), len);
+            }
+            // Written by hand: the event names no hash, its content does.
+            if let Ok(event) = self.tape.event(position)
+                && let Body::File(change) = event.body
+                && let Content::Blob { hash, len, .. } = change.content
+                && Some(hash.prefix()) == prefix
+            {
+                return (Some(hash), Some(len));
+            }
+        }
+        (None, None)
+    }
+
+    /// The text of a link, from the event or the snapshot that told it.
+    pub(super) fn link_target(&self, position: u32, path: &TapePath) -> Option<Vec<u8>> {
+        match self.tape.event(position).ok()?.body {
+            Body::File(change) => match change.op {
+                FileOp::Symlink { target } => Some(target),
+                _ => None,
+            },
+            Body::Snapshot { root, .. } => self.target_in_snapshot(root, path),
+            _ => None,
+        }
+    }
+
+    /// Walks down the directories of a snapshot; they stand in it, or in an earlier one.
+    fn target_in_snapshot(&self, root: BlobHash, path: &TapePath) -> Option<Vec<u8>> {
+        let mut hash = root;
+        for name in path.components() {
+            let text = self.directory(&hash)?;
+            let entry = parse_directory(&text)?
+                .into_iter()
+                .find(|entry| entry.name == name)?;
+            match entry.item {
+                DirectoryItem::Directory { blob } => hash = blob,
+                DirectoryItem::Link { target } => return Some(target),
+                DirectoryItem::File { .. } => return None,
+            }
+        }
+        None
+    }
+
+    fn directory(&self, hash: &BlobHash) -> Option<Arc<[u8]>> {
+        let snapshots = self.tape.index.snapshots.iter().rev();
+        snapshots
+            .into_iter()
+            .find_map(|position| match self.tape.event(*position).ok()?.body {
+                Body::Snapshot { directories, .. } => directories
+                    .into_iter()
+                    .find(|(name, _)| name == hash)
+                    .map(|(_, text)| text),
+                _ => None,
+            })
+    }
+
+    /// A file at a place: its last known content, how well it is known, its versions.
+    pub fn file(&self, at: Cursor, path: &TapePath) -> Result<FileView, ReadError> {
+        let state = self.state.file(&self.tape.index.blobs, at, path);
+        let Some(state) = state else {
+            return Err(ReadError::NoFile(SafeText::from_bytes(path.as_bytes())));
+        };
+        let (content, mut remarks) = self.content(&state, path);
+        remarks.extend(self.remarks(&state));
+        Ok(FileView {
+            path: path.clone(),
+            kind: state.kind,
+            certainty: state.certainty,
+            mode: state.mode,
+            content,
+            remarks,
+            versions: self.versions(at.branch, path),
+        })
+    }
+
+    fn versions(&self, branch: u16, path: &TapePath) -> Vec<VersionRow> {
+        let Some(node) = self.state.paths.find(path) else {
+            return Vec::new();
+        };
+        let line = self.line_of_branch(branch);
+        let versions = self.state.versions(branch, node).into_iter();
+        versions
+            .map(|version| {
+                let before = Cursor {
+                    position: version.position - 1,
+                    ..version
+                };
+                let blobs = &self.tape.index.blobs;
+                let change = self.state.change(blobs, node, before, version);
+                let state = self.state.at(blobs, version, node);
+                VersionRow {
+                    spot: self.spot_of_change(line, version.position - 1),
+                    change: change.map_or(ChangeKind::Modified, |change| change.kind),
+                    is_outside: state.is_some_and(|state| state.is_outside),
+                }
+            })
+            .collect()
+    }
+
+    /// The content of a state, and what went wrong in reading it.
+    pub(super) fn content(
+        &self,
+        state: &FileState,
+        path: &TapePath,
+    ) -> (FileContent, Vec<SafeText>) {
+        let nothing = |why: &str| (FileContent::Nothing(SafeText::line(why)), Vec::new());
+        match state.content {
+            ContentRef::Blob(id) => match self.blob_bytes(id, state.since) {
+                Ok(bytes) => (FileContent::Bytes(bytes), Vec::new()),
+                Err(error) => nothing(&error.to_string()),
+            },
+            ContentRef::Lines(position) => {
+                match self.tape.event(position).map(|event| event.body) {
+                    Ok(Body::File(change)) => match change.content {
+                        Content::Lines(known) => (FileContent::Lines(known), Vec::new()),
+                        _ => nothing("the event that showed it does not hold its lines"),
+                    },
+                    _ => nothing("the event that showed it cannot be read"),
+                }
+            }
+            ContentRef::Target(position) => match self.link_target(position, path) {
+                Some(target) => (FileContent::Bytes(target.into()), Vec::new()),
+                None => nothing("the text of the link cannot be read"),
+            },
+            ContentRef::Unknown => match (state.kind, state.certainty) {
+                (EntryKind::Directory, _) => nothing("a directory"),
+                (_, Certainty::Absent) => nothing("the file is not there"),
+                _ => nothing("the tape never shows its content"),
+            },
+        }
+    }
+
+    /// The bytes of a blob. Its whole hash is read from the tape, and checked.
+    pub(super) fn blob_bytes(&self, id: BlobId, named_at: u32) -> Result<Arc<[u8]>, BlobError> {
+        match self.blob_head(id, named_at) {
+            (Some(hash), _) => self.tape.blob(&hash),
+            (None, _) => Err(BlobError::Io(std::io::Error::other(
+                "the line that holds the content cannot be read",
+            ))),
+        }
+    }
+
+    fn remarks(&self, state: &FileState) -> Vec<SafeText> {
+        let mut remarks = Vec::new();
+        if let Some(suspect) = state.suspect {
+            let spot = self.after_event(None, suspect);
+            let title = self.row(self.line_of(spot), spot.step).map(|row| row.title);
+            remarks.push(SafeText::line(&format!(
+                "step {} may have written it, and nobody saw: {}",
+                spot.step,
+                title.as_ref().map_or("", SafeText::as_str)
+            )));
+        }
+        if state.is_outside {
+            remarks.push(SafeText::literal(
+                "changed by something outside the recorded calls",
+            ));
+        }
+        if state.certainty == Certainty::Redacted {
+            remarks.push(SafeText::literal(
+                "placeholders stand where secrets were taken out",
+            ));
+        }
+        if let Ok(event) = self.tape.event(state.since)
+            && let Body::File(change) = event.body
+            && let Some(remark) = change.remark
+        {
+            remarks.push(SafeText::line(&remark));
+        }
+        remarks
+    }
+
+    pub(super) fn change_row(&self, change: &Change) -> Option<ChangeRow> {
+        let certainty =
+            |state: Option<FileState>| state.map_or(Certainty::Absent, |state| state.certainty);
+        let mode = match (change.before, change.after) {
+            (Some(before), Some(after)) => match (before.mode, after.mode) {
+                (Some(one), Some(two)) if one != two => Some((one, two)),
+                _ => None,
+            },
+            _ => None,
+        };
+        Some(ChangeRow {
+            path: self.state.paths.path(change.path)?,
+            from: None,
+            change: change.kind,
+            certainty: (certainty(change.before), certainty(change.after)),
+            mode,
+            is_outside: change.after.is_some_and(|after| after.is_outside),
+        })
+    }
+}
+
+/// What a tree is made for.
+struct TreeView<'a> {
+    at: Cursor,
+    expanded: &'a Expanded,
+    /// How paths differ; a directory, when anything below it does.
+    marks: HashMap<PathId, ChangeKind>,
+    /// What was removed, by directory.
+    removed: HashMap<PathId, Vec<Child>>,
+}
+
+impl<'a> TreeView<'a> {
+    fn new(paths: &PathTable, at: Cursor, changes: &[Change], expanded: &'a Expanded) -> Self {
+        let mut view = Self {
+            at,
+            expanded,
+            marks: HashMap::new(),
+            removed: HashMap::new(),
+        };
+        for change in changes {
+            view.marks.insert(change.path, change.kind);
+            let parent = paths.parent(change.path);
+            if change.kind == ChangeKind::Removed
+                && let (Some(parent), Some(before)) = (parent, change.before)
+            {
+                let state = FileState {
+                    certainty: Certainty::Absent,
+                    ..before
+                };
+                let path = change.path;
+                view.removed
+                    .entry(parent)
+                    .or_default()
+                    .push(Child { path, state });
+            }
+            if change.kind != ChangeKind::Suspected {
+                view.mark_above(paths, change.path);
+            }
+        }
+        view
+    }
+
+    fn mark_above(&mut self, paths: &PathTable, path: PathId) {
+        let mut above = paths.parent(path);
+        while let Some(directory) = above {
+            // What is marked is marked all the way up.
+            if self.marks.insert(directory, ChangeKind::Modified) == Some(ChangeKind::Modified) {
+                return;
+            }
+            above = paths.parent(directory);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The run as rows: the summary, the timeline, the strip.
+//!
+//! A row costs a read of the line that opened its step, so only the wanted ones are made.
+
+use std::ops::Range;
+
+use super::{BranchRow, Debugger, StepRow, StripCell, Summary, TransactionEdge, TransactionMark};
+use crate::model::{Kind, StepKind, StepNumber};
+use crate::tape::{BranchKind, StepEntry, StepFlags, TransactionState};
+use crate::text::SafeText;
+
+impl Debugger {
+    /// What the head of the screen says. Costs a walk over the outcomes of all steps.
+    pub fn summary(&self) -> Summary {
+        let index = &self.tape.index;
+        let lines = index
+            .branches
+            .iter()
+            .enumerate()
+            .filter(|(_, branch)| branch.kind == BranchKind::Line);
+        let branches = lines
+            .map(|(id, branch)| BranchRow {
+                id: id as u16,
+                name: SafeText::line(&branch.name),
+                parent: branch
+                    .parent
+                    .map(|(parent, _)| (parent, StepNumber(branch.inherited))),
+                steps: branch.steps(),
+                failed: self.failed_on(id as u16),
+            })
+            .collect();
+        let events = index.events.len();
+        let last = events
+            .checked_sub(1)
+            .and_then(|last| index.events.get(last));
+        Summary {
+            name: SafeText::line(&self.name),
+            agent: SafeText::line(self.header.agent.as_deref().unwrap_or_default()),
+            branches,
+            current: index.current_line,
+            events,
+            duration: last.map_or(0, |event| event.t),
+            bytes: self.tape.end.offset + self.tape.end.torn,
+            problems: self.problems().len(),
+            notices: self
+                .notices
+                .iter()
+                .map(|notice| SafeText::line(notice))
+                .collect(),
+        }
+    }
+
+    fn failed_on(&self, line: u16) -> u32 {
+        let steps = (1..=self.steps_on(line)).map(StepNumber);
+        let step = |number| self.tape.index.step_on(line, number);
+        steps
+            .filter_map(step)
+            .filter(|step| self.outcome_of(*step).is_failure())
+            .count() as u32
+    }
+
+    /// Rows of the timeline of a line: step numbers from 1; what is out of range is left out.
+    pub fn timeline(&self, line: u16, steps: Range<u32>) -> Vec<StepRow> {
+        (steps.start.max(1)..steps.end.min(self.steps_on(line) + 1))
+            .filter_map(|number| self.row(line, StepNumber(number)))
+            .collect()
+    }
+
+    /// One row of the timeline.
+    pub fn row(&self, line: u16, number: StepNumber) -> Option<StepRow> {
+        let index = &self.tape.index;
+        let step = index.step_on(line, number)?;
+        let entry = index.steps.get(step)?;
+        let opened = index.events.get(entry.opened)?;
+        let (mut file_events, mut ended) = (0, None);
+        for (position, kind) in self.events_of(step).take(ROW_EVENTS) {
+            file_events += u32::from(kind.is_file_change());
+            if matches!(kind, Kind::ToolResult | Kind::ModelResponse) && position > entry.opened {
+                ended = index.events.get(position).map(|event| event.t);
+            }
+        }
+        let heading = self.heading(step, entry);
+        Some(StepRow {
+            number,
+            spot: self.spot(line, number),
+            seq: index.events.seq(entry.opened),
+            kind: entry.kind,
+            outcome: entry.outcome,
+            title: heading.title,
+            actor: heading.actor,
+            t: opened.t,
+            duration: heading.duration.or_else(|| ended?.checked_sub(opened.t)),
+            agent: match entry.lane.agent {
+                0 => None,
+                agent => index
+                    .agents
+                    .get(usize::from(agent))
+                    .map(|name| SafeText::line(name)),
+            },
+            depth: self.depth_of(entry.lane.agent),
+            file_events,
+            is_suspect: entry.flags.has(StepFlags::SUSPECT),
+            has_outside_change: entry.flags.has(StepFlags::OUTSIDE),
+            has_branches: entry.flags.has(StepFlags::BRANCHES),
+            has_problem: entry.flags.has(StepFlags::PROBLEM),
+            transaction: self.transaction_mark(entry),
+        })
+    }
+
+    fn depth_of(&self, agent: u16) -> u8 {
+        let parents = &self.tape.index.agent_parents;
+        let (mut agent, mut depth) = (agent, 0);
+        while agent != 0 && depth < MAX_DEPTH {
+            depth += 1;
+            agent = parents.get(usize::from(agent)).copied().unwrap_or(0);
+        }
+        depth
+    }
+
+    fn transaction_mark(&self, entry: StepEntry) -> Option<TransactionMark> {
+        if !entry.flags.has(StepFlags::TRANSACTION) {
+            return None;
+        }
+        let index = &self.tape.index;
+        let transaction = index
+            .transactions
+            .iter()
+            .find(|txn| txn.branch == entry.lane.view)?;
+        let edge = if transaction.begin == entry.opened {
+            TransactionEdge::Begin
+        } else if transaction.end == Some(entry.opened) {
+            TransactionEdge::End
+        } else {
+            TransactionEdge::Inside
+        };
+        Some(TransactionMark {
+            edge,
+            is_rolled_back: transaction.state == TransactionState::RolledBack,
+        })
+    }
+
+    /// The whole line in so many columns. Costs a walk over its steps.
+    pub fn strip(&self, line: u16, columns: u16) -> Vec<StripCell> {
+        let total = u64::from(self.steps_on(line));
+        let columns = u64::from(columns);
+        let cell = |column: u64| {
+            let first = (total * column).div_ceil(columns.max(1)) as u32 + 1;
+            let last = (total * (column + 1)).div_ceil(columns.max(1)) as u32;
+            self.strip_cell(line, first, last.max(first.min(total as u32)))
+        };
+        (0..columns.min(columns * total)).map(cell).collect()
+    }
+
+    fn strip_cell(&self, line: u16, first: u32, last: u32) -> StripCell {
+        let index = &self.tape.index;
+        let mut cell = StripCell {
+            steps: (first, last),
+            ..StripCell::default()
+        };
+        for number in first..=last {
+            let step = index.step_on(line, StepNumber(number));
+            let Some(entry) = step.and_then(|step| index.steps.get(step)) else {
+                continue;
+            };
+            cell.events += entry.settled - entry.opened + 1;
+            cell.file_events += u32::from(entry.flags.has(StepFlags::FILES));
+            cell.has_failure |= entry.outcome.is_failure();
+            cell.has_gap |= entry.kind == StepKind::Gap;
+            cell.has_outside_change |= entry.flags.has(StepFlags::OUTSIDE);
+            cell.has_branches |= entry.flags.has(StepFlags::BRANCHES);
+        }
+        cell
+    }
+}
+
+/// Events of a step that a row looks at: what a row says must not cost more because a
+/// single call did a great many things.
+const ROW_EVENTS: usize = 4096;
+/// Agents nested deeper than this are drawn as if they were not.
+const MAX_DEPTH: u8 = 16;

@@ -1,0 +1,137 @@
+//! What a hand-written tape says of its steps and files, through the façade.
+
+use jukebox::debugger::{Debugger, Expanded, FileContent, OpenOptions, Source};
+use jukebox::model::{Certainty, Place, TapePath};
+
+fn open(lines: &[&str]) -> Debugger {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.jsonl");
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    Debugger::open(Source::Path(path), &OpenOptions::default()).unwrap()
+}
+
+/// The file at a place: its certainty and its text.
+fn file(run: &Debugger, place: &str, path: &str) -> (Certainty, String) {
+    let spot = run.locate(&place.parse::<Place>().unwrap()).unwrap();
+    match run.file(spot.cursor, &TapePath::new(path).unwrap()) {
+        Ok(view) => {
+            let text = match view.content {
+                FileContent::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+                FileContent::Lines(known) => format!("{:?}", known.ranges),
+                FileContent::Nothing(_) => String::new(),
+            };
+            (view.certainty, text)
+        }
+        Err(_) => (Certainty::Absent, String::new()),
+    }
+}
+
+const HEADER: &str = r#"{"seq":0,"kind":"tape","format":1,"id":"t"}"#;
+
+#[test]
+fn files_are_looked_up_at_every_step() {
+    let run = open(&[
+        HEADER,
+        r#"{"seq":1,"kind":"prompt","text":"go"}"#,
+        r#"{"seq":2,"kind":"tool.call","call":"c1","name":"Write"}"#,
+        r#"{"seq":3,"kind":"fs.write","call":"c1","path":"a/x","text":"one"}"#,
+        r#"{"seq":4,"kind":"tool.result","call":"c1"}"#,
+        r#"{"seq":5,"kind":"tool.call","call":"c2","name":"Bash"}"#,
+        r#"{"seq":6,"kind":"fs.suspect","call":"c2","why":"a command ran"}"#,
+        r#"{"seq":7,"kind":"tool.result","call":"c2","outcome":"failed"}"#,
+        r#"{"seq":8,"kind":"fs.write","by":"outside","path":"a/x","text":"two"}"#,
+        r#"{"seq":9,"kind":"tool.call","call":"c3","name":"Bash"}"#,
+        r#"{"seq":10,"kind":"fs.rename","call":"c3","from":"a","path":"b"}"#,
+        r#"{"seq":11,"kind":"tool.result","call":"c3"}"#,
+    ]);
+    assert_eq!(file(&run, "1", "a/x").0, Certainty::Absent);
+    assert_eq!(file(&run, "2", "a/x"), (Certainty::Exact, "one".into()));
+    assert_eq!(file(&run, "3", "a/x"), (Certainty::Uncertain, "one".into()));
+    assert_eq!(file(&run, "4", "a/x"), (Certainty::Exact, "two".into()));
+    assert_eq!(file(&run, "5", "a/x").0, Certainty::Absent);
+    assert_eq!(file(&run, "5", "b/x"), (Certainty::Exact, "two".into()));
+    assert_eq!(run.locate(&"fail".parse().unwrap()).unwrap().step.0, 3);
+    let spot = run.locate(&Place::END).unwrap();
+    let rows = run.tree(spot.cursor, run.spot_before(spot).cursor, &Expanded::All);
+    let names: Vec<_> = rows
+        .iter()
+        .map(|row| (row.path.to_text(), row.change.map(jukebox::model::ChangeKind::letter)))
+        .collect();
+    let expected = [("b", Some('M')), ("b/x", Some('A'))];
+    assert_eq!(names, expected.map(|(path, change)| (path.to_owned(), change)));
+}
+
+#[test]
+fn a_transaction_is_seen_from_inside_and_its_rollback_leaves_no_trace() {
+    let run = open(&[
+        HEADER,
+        r#"{"seq":1,"kind":"prompt","text":"go"}"#,
+        r#"{"seq":2,"kind":"fs.write","path":"a","text":"base"}"#,
+        r#"{"seq":3,"kind":"txn.begin","txn":"x"}"#,
+        r#"{"seq":4,"kind":"tool.call","txn":"x","call":"c1","name":"Write"}"#,
+        r#"{"seq":5,"kind":"fs.write","txn":"x","call":"c1","path":"a","text":"inside"}"#,
+        r#"{"seq":6,"kind":"tool.result","txn":"x","call":"c1"}"#,
+        r#"{"seq":7,"kind":"txn.savepoint","txn":"x","name":"s"}"#,
+        r#"{"seq":8,"kind":"tool.call","txn":"x","call":"c2","name":"Write"}"#,
+        r#"{"seq":9,"kind":"fs.remove","txn":"x","call":"c2","path":"a"}"#,
+        r#"{"seq":10,"kind":"tool.result","txn":"x","call":"c2"}"#,
+        r#"{"seq":11,"kind":"txn.rollback","txn":"x","to":"s"}"#,
+        r#"{"seq":12,"kind":"txn.rollback","txn":"x"}"#,
+        r#"{"seq":13,"kind":"prompt","text":"on"}"#,
+        r#"{"seq":14,"kind":"txn.begin","txn":"y"}"#,
+        r#"{"seq":15,"kind":"fs.write","txn":"y","path":"a","text":"kept"}"#,
+        r#"{"seq":16,"kind":"txn.commit","txn":"y"}"#,
+    ]);
+    let check = |place: &str, expected: &str| {
+        assert_eq!(file(&run, place, "a").1, expected, "{place}");
+    };
+    check("1", "base");
+    check("3", "inside");
+    check("5", "");
+    check("6", "inside");
+    check("7", "base");
+    check("8", "base");
+    check("9", "kept");
+    check("10", "kept");
+}
+
+#[test]
+fn a_rewind_begins_from_where_it_left() {
+    let run = open(&[
+        HEADER,
+        r#"{"seq":1,"kind":"prompt","text":"base"}"#,
+        r#"{"seq":2,"kind":"fs.write","path":"f","text":"base"}"#,
+        r#"{"seq":3,"kind":"prompt","text":"try A"}"#,
+        r#"{"seq":4,"kind":"fs.write","path":"f","text":"A"}"#,
+        r#"{"seq":5,"kind":"branch","branch":"b2","at":2,"why":"rewind"}"#,
+        r#"{"seq":6,"kind":"prompt","branch":"b2","text":"try B"}"#,
+        r#"{"seq":7,"kind":"fs.write","branch":"b2","path":"f","text":"B"}"#,
+    ]);
+    let check = |place: &str, expected: &str| {
+        assert_eq!(file(&run, place, "f").1, expected, "{place}");
+    };
+    check("main:1", "base");
+    check("main:2", "A");
+    check("b2:1", "base");
+    check("b2:2", "B");
+    check("2", "B");
+    check("end", "B");
+    let numbers: Vec<_> = run.timeline(1, 1..9).iter().map(|row| row.number.0).collect();
+    assert_eq!(numbers, [1, 2]);
+    assert!(run.locate(&"main:3".parse().unwrap()).is_err());
+}
+
+#[test]
+fn a_lost_event_makes_files_uncertain_until_they_are_proven() {
+    let run = open(&[
+        HEADER,
+        r#"{"seq":1,"kind":"prompt","text":"go"}"#,
+        r#"{"seq":2,"kind":"fs.write","path":"a","text":"one"}"#,
+        r#"{"seq":5,"kind":"prompt","text":"later"}"#,
+        r#"{"seq":6,"kind":"fs.observe","path":"a","text":"one"}"#,
+    ]);
+    assert_eq!(file(&run, "1", "a"), (Certainty::Exact, "one".into()));
+    assert_eq!(file(&run, "2", "a"), (Certainty::Uncertain, "one".into()));
+    assert_eq!(file(&run, "3", "a"), (Certainty::Exact, "one".into()));
+    assert_eq!(run.problems().len(), 1);
+}
