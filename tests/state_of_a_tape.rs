@@ -55,10 +55,18 @@ fn files_are_looked_up_at_every_step() {
     let rows = run.tree(spot.cursor, run.spot_before(spot).cursor, &Expanded::All);
     let names: Vec<_> = rows
         .iter()
-        .map(|row| (row.path.to_text(), row.change.map(jukebox::model::ChangeKind::letter)))
+        .map(|row| {
+            (
+                row.path.to_text(),
+                row.change.map(jukebox::model::ChangeKind::letter),
+            )
+        })
         .collect();
     let expected = [("b", Some('M')), ("b/x", Some('A'))];
-    assert_eq!(names, expected.map(|(path, change)| (path.to_owned(), change)));
+    assert_eq!(
+        names,
+        expected.map(|(path, change)| (path.to_owned(), change))
+    );
 }
 
 #[test]
@@ -116,7 +124,11 @@ fn a_rewind_begins_from_where_it_left() {
     check("b2:2", "B");
     check("2", "B");
     check("end", "B");
-    let numbers: Vec<_> = run.timeline(1, 1..9).iter().map(|row| row.number.0).collect();
+    let numbers: Vec<_> = run
+        .timeline(1, 1..9)
+        .iter()
+        .map(|row| row.number.0)
+        .collect();
     assert_eq!(numbers, [1, 2]);
     assert!(run.locate(&"main:3".parse().unwrap()).is_err());
 }

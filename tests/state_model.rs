@@ -1,0 +1,239 @@
+//! Random operations: the version table against a model that simply replays them.
+
+use std::collections::BTreeMap;
+
+use jukebox::debugger::{Debugger, Expanded, FileContent, OpenOptions, Source};
+use jukebox::model::{Certainty, EntryKind, StepNumber};
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+enum Op {
+    Write(String, u8),
+    Remove(String),
+    Rename(String, String),
+    Begin,
+    Savepoint,
+    RollBackTo,
+    Commit,
+    RollBack,
+}
+
+fn path() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["a", "b", "d/a", "d/b", "d/e/a", "d/e/b", "e/a", "a/x"])
+        .prop_map(str::to_owned)
+}
+
+fn place() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["a", "b", "d", "d/e", "e", "d/a"]).prop_map(str::to_owned)
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        8 => (path(), any::<u8>()).prop_map(|(path, byte)| Op::Write(path, byte)),
+        3 => place().prop_map(Op::Remove),
+        3 => (place(), place()).prop_map(|(from, to)| Op::Rename(from, to)),
+        2 => Just(Op::Begin),
+        1 => Just(Op::Savepoint),
+        1 => Just(Op::RollBackTo),
+        1 => Just(Op::Commit),
+        1 => Just(Op::RollBack),
+    ]
+}
+
+/// Files by path: all that the model knows.
+type Files = BTreeMap<String, String>;
+
+fn is_within(path: &str, directory: &str) -> bool {
+    path == directory
+        || path
+            .strip_prefix(directory)
+            .is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn write(files: &mut Files, path: &str, text: &str) {
+    files.retain(|other, _| !is_within(other, path) && !is_within(path, other));
+    files.insert(path.to_owned(), text.to_owned());
+}
+
+/// The model: what the files are after each step, as the agent sees them.
+#[derive(Default)]
+struct Model {
+    real: Files,
+    inside: Option<(u32, Files, Option<Files>)>,
+    transactions: u32,
+    lines: Vec<String>,
+    expected: Vec<Files>,
+}
+
+impl Model {
+    fn files(&mut self) -> &mut Files {
+        match &mut self.inside {
+            Some((_, files, _)) => files,
+            None => &mut self.real,
+        }
+    }
+
+    fn txn(&self) -> String {
+        match &self.inside {
+            Some((number, ..)) => format!(r#","txn":"x{number}""#),
+            None => String::new(),
+        }
+    }
+
+    fn line(&mut self, body: &str) {
+        let seq = self.lines.len();
+        self.lines.push(format!(r#"{{"seq":{seq},{body}}}"#));
+    }
+
+    /// A step of a call with one file event.
+    fn call(&mut self, body: &str) {
+        let (txn, call) = (self.txn(), self.lines.len());
+        self.line(&format!(
+            r#""kind":"tool.call","name":"t","call":"c{call}"{txn}"#
+        ));
+        self.line(&format!(r#"{body},"call":"c{call}"{txn}"#));
+        self.line(&format!(r#""kind":"tool.result","call":"c{call}"{txn}"#));
+        let files = self.files().clone();
+        self.expected.push(files);
+    }
+
+    fn apply(&mut self, op: &Op) {
+        match op {
+            Op::Write(path, byte) => {
+                let text = format!("{byte}");
+                write(self.files(), path, &text);
+                self.call(&format!(
+                    r#""kind":"fs.write","path":"{path}","text":"{text}""#
+                ));
+            }
+            Op::Remove(path) => {
+                self.files().retain(|other, _| !is_within(other, path));
+                self.call(&format!(r#""kind":"fs.remove","path":"{path}""#));
+            }
+            Op::Rename(from, to) => {
+                let is_sound = !is_within(from, to) && !is_within(to, from);
+                let moved: Files = self
+                    .files()
+                    .iter()
+                    .filter(|(path, _)| is_within(path, from))
+                    .map(|(path, text)| (path.replacen(from.as_str(), to, 1), text.clone()))
+                    .collect();
+                if !is_sound || moved.is_empty() {
+                    return;
+                }
+                let files = self.files();
+                files.retain(|path, _| !is_within(path, from) && !is_within(path, to));
+                for (path, text) in &moved {
+                    write(files, path, text);
+                }
+                self.call(&format!(
+                    r#""kind":"fs.rename","path":"{to}","from":"{from}""#
+                ));
+            }
+            Op::Begin if self.inside.is_none() => {
+                self.transactions += 1;
+                self.inside = Some((self.transactions, self.real.clone(), None));
+                self.edge("txn.begin", "");
+            }
+            Op::Savepoint => {
+                if let Some((_, files, saved)) = &mut self.inside {
+                    *saved = Some(files.clone());
+                    self.edge("txn.savepoint", r#","name":"s""#);
+                }
+            }
+            Op::RollBackTo => {
+                if let Some((_, files, Some(saved))) = &mut self.inside {
+                    *files = saved.clone();
+                    self.edge("txn.rollback", r#","to":"s""#);
+                }
+            }
+            Op::Commit | Op::RollBack => {
+                let Some((_, files, _)) = self.inside.clone() else {
+                    return;
+                };
+                let is_commit = matches!(op, Op::Commit);
+                self.edge(
+                    if is_commit {
+                        "txn.commit"
+                    } else {
+                        "txn.rollback"
+                    },
+                    "",
+                );
+                if is_commit {
+                    self.real = files;
+                }
+                self.inside = None;
+                let real = self.real.clone();
+                *self.expected.last_mut().unwrap() = real;
+            }
+            Op::Begin => {}
+        }
+    }
+
+    fn edge(&mut self, kind: &str, more: &str) {
+        let txn = self.txn();
+        self.line(&format!(r#""kind":"{kind}"{txn}{more}"#));
+        let files = self.files().clone();
+        self.expected.push(files);
+    }
+}
+
+fn files_of(run: &Debugger, step: u32) -> Files {
+    let cursor = run.spot(0, StepNumber(step)).cursor;
+    run.tree(cursor, cursor, &Expanded::All)
+        .into_iter()
+        .filter(|row| row.kind == EntryKind::File)
+        .map(|row| {
+            assert_eq!(row.certainty, Certainty::Exact, "{:?}", row.path);
+            let text = match run.file(cursor, &row.path).unwrap().content {
+                FileContent::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+                _ => String::new(),
+            };
+            (row.path.to_text(), text)
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn the_table_says_what_replaying_says(ops in prop::collection::vec(op(), 1..40)) {
+        let mut model = Model::default();
+        model.line(r#""kind":"tape","format":1,"id":"t""#);
+        for op in &ops {
+            model.apply(op);
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("run.jsonl");
+        std::fs::write(&file, model.lines.join("\n") + "\n").unwrap();
+        let run = Debugger::open(Source::Path(file), &OpenOptions::default()).unwrap();
+        prop_assert_eq!(run.problems(), vec![]);
+        for (at, expected) in model.expected.iter().enumerate() {
+            let step = at as u32 + 1;
+            prop_assert_eq!(&files_of(&run, step), expected, "step {}", step);
+        }
+        // What changed between any two steps is what differs between their files.
+        let last = model.expected.len() as u32;
+        for (from, to) in [(0, last), (last / 2, last), (last, last / 3)] {
+            let files = |step: u32| match step {
+                0 => Files::new(),
+                step => model.expected[step as usize - 1].clone(),
+            };
+            let cursor = |step| run.spot(0, StepNumber(step)).cursor;
+            let mut changed: Vec<String> = run.changes(cursor(from), cursor(to)).into_iter()
+                .map(|change| change.path.to_text())
+                .collect();
+            let (one, two) = (files(from), files(to));
+            let mut expected: Vec<String> = one.keys().chain(two.keys())
+                .filter(|path| one.get(*path) != two.get(*path))
+                .cloned().collect();
+            expected.sort();
+            expected.dedup();
+            // A file that became a directory is a change of its own row, too.
+            changed.retain(|path| one.contains_key(path) || two.contains_key(path));
+            prop_assert_eq!(changed, expected);
+        }
+    }
+}
