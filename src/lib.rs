@@ -1,4 +1,67 @@
 //! Jukebox: a terminal time-travel debugger for AI-agent runs.
+//!
+//! A person ran an agent; it did forty things and broke something. This crate opens the
+//! record of that run, says what the files were at every step and what each step changed,
+//! and lets a person scrub through it. The binary `jukebox` is a thin shell over it; the
+//! recorder ([`tape::Recorder`]) can be embedded in other programs.
+//!
+//! This page is the map. The format of a tape is in [`tape::format`].
+//!
+//! # From bytes to a frame
+//!
+//! ```text
+//! tape bytes ─ scan ─► head of each line ─► index (offset, kind, step, blobs)    watch ─► grows
+//!                                      └──► state (entries by path)
+//! cursor ─► state: a search per path ─► tree rows        blob ─► one line read, decoded, checked
+//!       └─► entries between two cursors ─► changed paths ─► text::diff ─► rows
+//! rows ─► Reply ─► App ─► draw(&App) ─► frame
+//! key ─► keymap ─► Action ─► App::update ─► Effects ─► worker (the newest request wins)
+//! ```
+//!
+//! # The code, from the ground up
+//!
+//! A module imports from rows above its own, and within its row from those before it.
+//! `tests/tidy.rs` holds the code to this table.
+//!
+//! | layer | modules | knows |
+//! |---|---|---|
+//! | 1 vocabulary | [`model`], [`text`] | plain types; making text safe, widths, differences. No I/O |
+//! | 2 tape | [`tape`] | the format, reader, index, blobs, recorder, verify, compact, watch |
+//! | 3 meaning | [`tools`], [`state`] | what an edit tool does to a file; what events do to files |
+//! | 4 effects | [`checkout`] | writing a tree to disk |
+//! | 5 engine | [`import`] | foreign formats |
+//! | 6 façade | [`debugger`] | everything a shell can ask, as plain data |
+//! | 7 shells | [`cli`], [`tui`] | arguments and output; keys and drawing |
+//!
+//! # What is never done
+//!
+//! * Opening a tape runs nothing, connects to nothing, and reads no configuration that lies
+//!   beside it or in a workspace.
+//! * Nothing below the shells prints, reads the environment or the home directory, or knows
+//!   that a terminal exists. `model`, `text`, `tools` and `state` do no I/O.
+//! * Only `tape::wire` knows the JSON field names of a tape.
+//! * No text of a tape reaches a terminal but as [`text::SafeText`], or made safe by
+//!   [`text::sanitize_block`].
+//! * A reader never gives up on a file because of a line: what cannot be read is a
+//!   [`model::Problem`], and the timeline shows a gap in its place.
+//! * `checkout` writes only below a new or empty directory that the user named, and follows
+//!   no link.
+//! * The screen never waits: no file I/O, no parsing and no comparing on the drawing thread.
+//!
+//! # Words
+//!
+//! | word | meaning |
+//! |---|---|
+//! | run | one execution of an agent, start to end |
+//! | tape | the append-only record of a run: one JSONL file |
+//! | event | one line of it, numbered by `seq` |
+//! | step | what a person thinks of as one move; groups events; numbered along a branch |
+//! | blob | immutable bytes, named by their BLAKE3 hash |
+//! | state | the files after an event: looked up, never replayed |
+//! | snapshot | the manifest of the whole tree, written into the tape |
+//! | certainty | how well a file at a step is known: [`model::Certainty`] |
+//! | outside change | a file differs from what the events say, and no call explains it |
+//! | branch | one line of events with its own files: the main line, a rewind, a transaction |
 
 pub mod debugger;
 pub mod model;
