@@ -159,11 +159,44 @@ impl Kind {
     }
 
     /// The kind of a name; [`Kind::Unknown`] for any other name.
-    pub fn parse(name: &[u8]) -> Self {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.as_str().as_bytes() == name)
-            .unwrap_or(Self::Unknown)
+    pub const fn parse(name: &[u8]) -> Self {
+        match name {
+            b"tape" => Self::Tape,
+            b"prompt" => Self::Prompt,
+            b"model.request" => Self::ModelRequest,
+            b"model.response" => Self::ModelResponse,
+            b"tool.call" => Self::ToolCall,
+            b"tool.result" => Self::ToolResult,
+            b"fs.write" => Self::FsWrite,
+            b"fs.remove" => Self::FsRemove,
+            b"fs.rename" => Self::FsRename,
+            b"fs.mkdir" => Self::FsMkdir,
+            b"fs.symlink" => Self::FsSymlink,
+            b"fs.chmod" => Self::FsChmod,
+            b"fs.observe" => Self::FsObserve,
+            b"fs.suspect" => Self::FsSuspect,
+            b"snapshot" => Self::Snapshot,
+            b"blob" => Self::Blob,
+            b"txn.begin" => Self::TxnBegin,
+            b"txn.savepoint" => Self::TxnSavepoint,
+            b"txn.commit" => Self::TxnCommit,
+            b"txn.rollback" => Self::TxnRollback,
+            b"branch" => Self::Branch,
+            b"agent.start" => Self::AgentStart,
+            b"agent.end" => Self::AgentEnd,
+            b"raw" => Self::Raw,
+            b"effect.intent" => Self::EffectIntent,
+            b"effect.result" => Self::EffectResult,
+            b"effect.compensate" => Self::EffectCompensate,
+            b"stream.frame" => Self::StreamFrame,
+            b"input.clock" => Self::InputClock,
+            b"input.random" => Self::InputRandom,
+            b"input.env" => Self::InputEnv,
+            b"note" => Self::Note,
+            b"gap" => Self::Gap,
+            b"end" => Self::End,
+            _ => Self::Unknown,
+        }
     }
 
     /// The kind with this code.
@@ -185,5 +218,18 @@ impl Kind {
                 | Self::FsSymlink
                 | Self::FsChmod
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_its_name_and_by_its_code() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::parse(kind.as_str().as_bytes()), kind);
+            assert_eq!(Kind::from_code(kind as u8), kind);
+        }
     }
 }

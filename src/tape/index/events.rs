@@ -26,6 +26,8 @@ pub struct EventEntry {
 pub struct Events {
     blocks: Vec<Block>,
     len: u32,
+    /// The number that is expected next.
+    next_seq: u64,
     /// Where numbers do not go on by one: positions and the seq from there on.
     jumps: Vec<(u32, u64)>,
 }
@@ -81,6 +83,11 @@ impl Events {
         Seq(seq + u64::from(position - from))
     }
 
+    /// The number that the next event should have.
+    pub const fn next_seq(&self) -> Seq {
+        Seq(self.next_seq)
+    }
+
     /// The position of the event with this number.
     pub fn position(&self, seq: Seq) -> Option<u32> {
         let first = [(0, 0)];
@@ -118,13 +125,10 @@ impl Events {
     }
 
     pub(super) fn push(&mut self, event: EventEntry, seq: Seq) {
-        let next = self
-            .len
-            .checked_sub(1)
-            .map_or(0, |last| self.seq(last).0 + 1);
-        if seq.0 != next {
+        if seq.0 != self.next_seq {
             self.jumps.push((self.len, seq.0));
         }
+        self.next_seq = seq.0.saturating_add(1);
         let step = event.step.map_or(0, |step| u64::from(step) + 1);
         if (self.len as usize).is_multiple_of(BLOCK) {
             if let Some(full) = self.blocks.last_mut() {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::{Equivalent, HashMap};
 
 use super::steps::{Lane, StepFlags, Steps};
 use crate::model::{Kind, Outcome, StepKind};
@@ -28,11 +28,30 @@ pub(super) struct Grouped {
 pub(super) struct Grouper {
     /// The open step of each agent on each line.
     open: HashMap<(u16, u16), Open, FixedState>,
-    /// Calls in use, with the line they are on.
-    calls: HashMap<(u16, Box<[u8]>), u32, FixedState>,
-    returned: VecDeque<(u16, Box<[u8]>)>,
+    /// Calls that still find their step, with the line they are on.
+    calls: HashMap<CallKey, Call, FixedState>,
+    /// The calls that have returned, the oldest first.
+    returned: VecDeque<CallKey>,
     /// The outside step that the event before belonged to.
     outside: Option<(u16, u32)>,
+}
+
+type CallKey = (u16, Box<[u8]>);
+
+/// A call by its line and its id, without a copy of the id.
+#[derive(Hash)]
+struct CallName<'a>(u16, &'a [u8]);
+
+impl Equivalent<CallKey> for CallName<'_> {
+    fn equivalent(&self, key: &CallKey) -> bool {
+        self.0 == key.0 && *self.1 == *key.1
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    step: u32,
+    has_returned: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -168,9 +187,11 @@ impl Grouper {
 
     /// The agent whose step a call is in.
     pub(super) fn agent_of_call(&self, call: Text<'_>, steps: &Steps) -> Option<u16> {
-        let is_it = |key: &&(u16, Box<[u8]>)| *key.1 == *call.as_inside();
+        let is_it = |key: &&CallKey| *key.1 == *call.as_inside();
         let key = self.calls.keys().find(is_it)?;
-        steps.get(*self.calls.get(key)?).map(|step| step.lane.agent)
+        steps
+            .get(self.calls.get(key)?.step)
+            .map(|step| step.lane.agent)
     }
 
     fn join(&self, steps: &mut Steps, step: u32, position: u32, lane: Lane) -> Grouped {
@@ -186,34 +207,44 @@ impl Grouper {
     }
 
     fn call(&self, lane: Lane, call: Option<Text<'_>>) -> Option<u32> {
-        // Most events of a plain tape have no call in use: do not build a key for nothing.
-        if self.calls.is_empty() {
-            return None;
-        }
-        self.calls
-            .get(&(lane.line, call?.as_inside().into()))
-            .copied()
+        let name = CallName(lane.line, call?.as_inside());
+        self.calls.get(&name).map(|call| call.step)
     }
 
     fn begin_call(&mut self, lane: Lane, call: Option<Text<'_>>, step: Option<u32>) {
-        if let (Some(call), Some(step)) = (call, step) {
-            let key: (u16, Box<[u8]>) = (lane.line, call.as_inside().into());
-            self.returned.retain(|returned| *returned != key);
-            self.calls.insert(key, step);
+        let (Some(call), Some(step)) = (call, step) else {
+            return;
+        };
+        let key: CallKey = (lane.line, call.as_inside().into());
+        let begun = Call {
+            step,
+            has_returned: false,
+        };
+        // An id that is used again means the new call from now on.
+        if self
+            .calls
+            .insert(key, begun)
+            .is_some_and(|old| old.has_returned)
+        {
+            let name = CallName(lane.line, call.as_inside());
+            self.returned.retain(|returned| !name.equivalent(returned));
         }
     }
 
     fn end_call(&mut self, lane: Lane, call: Option<Text<'_>>) {
         let Some(call) = call else { return };
-        let key: (u16, Box<[u8]>) = (lane.line, call.as_inside().into());
-        if !self.returned.contains(&key) {
-            self.returned.push_back(key);
+        let name = CallName(lane.line, call.as_inside());
+        match self.calls.get_mut(&name) {
+            Some(call) if !call.has_returned => call.has_returned = true,
+            _ => return,
         }
-        if self.returned.len() > RETURNED_CALLS
+        if self.returned.len() == RETURNED_CALLS
             && let Some(oldest) = self.returned.pop_front()
         {
             self.calls.remove(&oldest);
         }
+        self.returned
+            .push_back((lane.line, call.as_inside().into()));
     }
 }
 

@@ -123,11 +123,7 @@ impl<S: IndexSink> ScanSink for Pass<'_, S> {
 
 impl<S: IndexSink> Pass<'_, S> {
     fn expected_seq(&self) -> u64 {
-        let events = &self.index.events;
-        events
-            .len()
-            .checked_sub(1)
-            .map_or(0, |last| events.seq(last).0 + 1)
+        self.index.events.next_seq().0
     }
 
     /// A fork's first event has its parent's number plus one.

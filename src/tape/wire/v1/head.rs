@@ -102,7 +102,7 @@ pub struct RawHead<'a> {
     /// What was done.
     pub title: Option<Text<'a>>,
     /// The hash of the line before.
-    pub prev: Option<LineHash>,
+    pub prev: Option<Text<'a>>,
 }
 
 /// A scalar value of the head.
@@ -157,6 +157,14 @@ impl<'a> RawHead<'a> {
         hash_of(self.was)
     }
 
+    /// The hash of the line before, if it is there and well formed.
+    pub fn prev_hash(&self) -> Option<LineHash> {
+        std::str::from_utf8(self.prev?.as_inside())
+            .ok()?
+            .parse()
+            .ok()
+    }
+
     /// Whether a field of this name belongs to the head.
     pub(super) fn is_head_field(key: &[u8]) -> bool {
         RawHead::default().put(key, Scalar::Null) != Put::NotHead
@@ -182,6 +190,7 @@ impl<'a> RawHead<'a> {
             b"to" => Some(&mut self.to),
             b"reason" => Some(&mut self.reason),
             b"title" => Some(&mut self.title),
+            b"prev" => Some(&mut self.prev),
             _ => None,
         };
         if let Some(field) = text {
@@ -197,7 +206,7 @@ impl<'a> RawHead<'a> {
         let taken = match (key, value) {
             (
                 b"seq" | b"t" | b"step" | b"mode" | b"len" | b"enc" | b"by" | b"redacted"
-                | b"outcome" | b"exit" | b"dur" | b"at" | b"prev",
+                | b"outcome" | b"exit" | b"dur" | b"at",
                 Null,
             ) => Some(()),
             (b"seq", Number(digits)) => number(digits).map(|n| self.seq = Some(n)),
@@ -233,13 +242,9 @@ impl<'a> RawHead<'a> {
                 .ok()
                 .and_then(Outcome::parse)
                 .map(|outcome| self.outcome = Some(outcome)),
-            (b"prev", Text(hash)) => std::str::from_utf8(hash.as_inside())
-                .ok()
-                .and_then(|hash| hash.parse().ok())
-                .map(|hash| self.prev = Some(hash)),
             (
                 b"seq" | b"t" | b"step" | b"mode" | b"len" | b"enc" | b"by" | b"redacted"
-                | b"outcome" | b"exit" | b"dur" | b"at" | b"prev",
+                | b"outcome" | b"exit" | b"dur" | b"at",
                 _,
             ) => None,
             _ => return Put::NotHead,
