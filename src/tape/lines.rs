@@ -36,7 +36,7 @@ pub fn read_line(line: &[u8]) -> LineContent {
         let start = at;
         at = skip(line, at, |byte| byte == 0 || byte.is_ascii_whitespace());
         let skipped = line.get(start..at).unwrap_or_default();
-        let nuls = skipped.iter().filter(|byte| **byte == 0).count();
+        let nuls = memchr::memchr_iter(0, skipped).count();
         if nuls > 0 {
             let bad = (
                 start..at,
@@ -170,8 +170,14 @@ fn next_record(bytes: &[u8]) -> Option<usize> {
         .take(TRIES)
         .find(|found| {
             let rest = bytes.get(*found..).unwrap_or_default();
-            // An object inside a cut record parses, too: only one that reaches to the end
-            // of the line, or to another record, is a record of its own.
+            // An object inside a cut record parses, too: only one that reaches to the end of
+            // the line, or to another record, is a record of its own. One that stands where
+            // a value may stand is none, unless it begins as the events of a tape do.
+            let before = found.checked_sub(1).and_then(|before| bytes.get(before));
+            let is_value = matches!(before, Some(b':' | b',' | b'['));
+            if is_value && !rest.starts_with(b"{\"seq\":") {
+                return false;
+            }
             first_value(rest).is_ok_and(|value| {
                 let after = rest.get(value.len..).unwrap_or_default();
                 value.is_object && (after.trim_ascii().is_empty() || after.starts_with(b"{\""))
@@ -245,5 +251,10 @@ mod tests {
         check(b"[\"a\"]", &[], &[ProblemKind::NotAnObject]);
         check(b"hello", &[], &[ProblemKind::NotJson]);
         check(b"{\"a\":{\"b\":1}", &[], &[ProblemKind::NotJson]);
+        check(
+            b"{\"a\":{\"seq\":1}",
+            &[b"{\"seq\":1}"],
+            &[ProblemKind::NotJson],
+        );
     }
 }

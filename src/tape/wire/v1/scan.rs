@@ -4,6 +4,10 @@ use super::head::{Put, RawHead, Scalar};
 use crate::tape::wire::Text;
 
 /// What a scan of the first bytes of a line found.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "matched where it is made, never kept"
+)]
 #[derive(Debug)]
 pub enum Scan<'a> {
     /// The whole head: `prev` ends it, and by its promise nothing of the head follows.
