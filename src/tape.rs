@@ -11,7 +11,10 @@ pub(crate) mod blobs;
 mod bytes;
 mod index;
 mod lines;
+mod manifest;
 mod open;
+mod pack;
+mod recorder;
 mod scan;
 pub mod wire;
 
@@ -25,5 +28,9 @@ pub use index::{
     Lane, StepEntry, StepFlags, Steps, TransactionEntry, TransactionState,
 };
 pub use lines::{LineContent, Piece, read_line, to_text};
+pub use manifest::{Directory, DirectoryTexts, FileNode, Manifest, Node};
 pub use open::Tape;
+pub use recorder::{
+    OnFailure, RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, build,
+};
 pub use scan::{Record, ScanEnd, ScanSink, scan};
