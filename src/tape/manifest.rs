@@ -29,7 +29,8 @@ struct Line {
     tree: Tree,
     /// The line it left, and the last event it shares with it.
     left: Option<(String, Seq)>,
-    /// What each change replaced: a later branch may leave here before it.
+    /// What each change replaced: a later branch may leave here before it. A doubt is not
+    /// taken back with it: that branch then knows less than it could, never more.
     log: Vec<Logged>,
 }
 
@@ -148,8 +149,14 @@ impl Manifest {
         self.line(line.unwrap_or(MAIN)).tree.write(stored)
     }
 
+    /// The line of this name, or the main one where it is unknown.
     fn line(&mut self, name: &str) -> &mut Line {
-        self.lines.entry(name.to_owned()).or_default()
+        let known = if self.lines.contains_key(name) {
+            name
+        } else {
+            MAIN
+        };
+        self.lines.entry(known.to_owned()).or_default()
     }
 
     /// A line that nobody announced leaves the main line where it is first seen.
