@@ -63,8 +63,13 @@ fn record(script: &Path, tape: &Path) -> Result<Vec<Value>> {
         calls: 0,
     };
     for (path, file) in scan(&run.workspace)? {
-        run.recorder
-            .append(Event::new(Body::File(file.written(&path)?)))?;
+        if file.bytes.is_some() {
+            let seen = FileChange {
+                op: FileOp::Observe,
+                ..file.written(&path)?
+            };
+            run.append(Body::File(seen))?;
+        }
         run.seen.insert(path, file);
     }
     let text = fs::read_to_string(script.join("script.jsonl"))?;
@@ -297,13 +302,13 @@ impl Run {
     fn changes(&mut self, call: Option<&str>) -> Result<()> {
         let now = scan(&self.directory())?;
         let mut changes = Vec::new();
-        for path in self
-            .seen
-            .keys()
-            .rev()
-            .filter(|path| !now.contains_key(*path))
-        {
-            changes.push(FileChange::new(FileOp::Remove, TapePath::new(path)?));
+        let is_gone = |path: &&String| !now.contains_key(*path);
+        for path in self.seen.keys().filter(is_gone) {
+            // Of a directory, one event says that all below it is gone.
+            let parent = path.rsplit_once('/').map(|(parent, _)| parent);
+            if parent.is_none_or(|parent| now.contains_key(parent)) {
+                changes.push(FileChange::new(FileOp::Remove, TapePath::new(path)?));
+            }
         }
         for (path, file) in &now {
             match self.seen.get(path) {

@@ -9,10 +9,12 @@
 
 pub(crate) mod blobs;
 mod bytes;
-mod directory;
 mod index;
 mod lines;
+mod manifest;
 mod open;
+mod pack;
+mod recorder;
 mod scan;
 pub mod wire;
 
@@ -21,11 +23,14 @@ pub mod format {}
 
 pub use blobs::{BlobError, BlobSource, MAX_BLOB, MAX_CHAIN};
 pub use bytes::TapeBytes;
-pub use directory::{DirectoryEntry, DirectoryItem, parse_directory, write_directory};
 pub use index::{
     BlobId, BlobTable, BranchEntry, BranchKind, EventEntry, Events, Index, IndexSink, Indexed,
     Lane, StepEntry, StepFlags, Steps, TransactionEntry, TransactionState,
 };
 pub use lines::{LineContent, Piece, read_line, to_text};
+pub use manifest::{Directory, DirectoryTexts, FileNode, Manifest, Node};
 pub use open::Tape;
+pub use recorder::{
+    OnFailure, RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, build,
+};
 pub use scan::{Record, ScanEnd, ScanSink, scan};

@@ -1,5 +1,7 @@
 //! Random operations: the version table against a model that simply replays them.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
 use std::collections::BTreeMap;
 
 use jukebox::debugger::{Debugger, Expanded, FileContent, OpenOptions, Source};

@@ -1,5 +1,7 @@
 //! What a hand-written tape says of its steps and files, through the façade.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
 use jukebox::debugger::{Debugger, Expanded, FileContent, OpenOptions, Source};
 use jukebox::model::{Certainty, Place, TapePath};
 

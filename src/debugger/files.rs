@@ -8,7 +8,8 @@ use crate::model::{
     BlobHash, Body, Certainty, ChangeKind, Content, Cursor, EntryKind, FileOp, TapePath,
 };
 use crate::state::{Change, Child, ContentRef, FileState, PathId, PathTable};
-use crate::tape::{BlobError, BlobId, BlobSource, DirectoryItem, parse_directory};
+use crate::tape::wire::v1::{DirectoryEntry, decode_directory};
+use crate::tape::{BlobError, BlobId, BlobSource};
 use crate::text::SafeText;
 
 /// Which directories of a tree are open.
@@ -148,13 +149,12 @@ impl Debugger {
         let mut hash = root;
         for name in path.components() {
             let text = self.directory(&hash)?;
-            let entry = parse_directory(&text)?
-                .into_iter()
-                .find(|entry| entry.name == name)?;
-            match entry.item {
-                DirectoryItem::Directory { blob } => hash = blob,
-                DirectoryItem::Link { target } => return Some(target),
-                DirectoryItem::File { .. } => return None,
+            let entries = decode_directory(&text).ok()?;
+            let (_, entry) = entries.into_iter().find(|(entry, _)| **entry == *name)?;
+            match entry {
+                DirectoryEntry::Directory { hash: below, .. } => hash = below,
+                DirectoryEntry::Link { target } => return Some(target.to_vec()),
+                DirectoryEntry::File { .. } => return None,
             }
         }
         None

@@ -7,8 +7,8 @@ use super::entry::{ContentRef, Entry};
 use super::paths::{PathId, PathTable};
 use super::table::State;
 use crate::model::{BlobHash, EntryKind};
-use crate::tape::wire::v1::{parse_record, snapshot_directories};
-use crate::tape::{DirectoryEntry, DirectoryItem, Index, Indexed, Record, parse_directory};
+use crate::tape::wire::v1::{DirectoryEntry, decode_directory, parse_record, snapshot_directories};
+use crate::tape::{Index, Indexed, Record};
 
 impl State {
     pub(super) fn prove(&mut self, index: &mut Index, event: Indexed, record: &Record<'_>) {
@@ -72,13 +72,13 @@ impl Proof<'_> {
             return;
         };
         self.used.insert(*hash, Arc::clone(text));
-        let Some(entries) = parse_directory(text) else {
+        let Ok(entries) = decode_directory(text) else {
             self.is_whole = false;
             return;
         };
         let mut listed = HashSet::new();
-        for entry in entries {
-            let node = self.state.paths.intern_child(directory, &entry.name);
+        for (name, entry) in entries {
+            let node = self.state.paths.intern_child(directory, &name);
             listed.insert(node);
             self.entry(node, &entry);
         }
@@ -95,20 +95,22 @@ impl Proof<'_> {
 
     fn entry(&mut self, node: PathId, entry: &DirectoryEntry) {
         let position = self.event.position;
-        let (kind, content) = match &entry.item {
-            DirectoryItem::File { blob, .. } => {
-                let content = match blob {
+        let (kind, content, mode) = match entry {
+            DirectoryEntry::File { mode, hash, .. } => {
+                let content = match hash {
                     Some(hash) => ContentRef::Blob(self.index.name_blob(hash)),
                     None => ContentRef::Unknown,
                 };
-                (EntryKind::File, content)
+                (EntryKind::File, content, *mode)
             }
             // A link's text is in the manifest, not in an event of its own: the snapshot
             // tells it where no event did.
-            DirectoryItem::Link { .. } => (EntryKind::Link, ContentRef::Target(position)),
-            DirectoryItem::Directory { .. } => (EntryKind::Directory, ContentRef::Unknown),
+            DirectoryEntry::Link { .. } => (EntryKind::Link, ContentRef::Target(position), None),
+            DirectoryEntry::Directory { mode, .. } => {
+                (EntryKind::Directory, ContentRef::Unknown, *mode)
+            }
         };
-        let seen = Entry::new(position, kind, content).with_mode(entry.mode);
+        let seen = Entry::new(position, kind, content).with_mode(mode);
         let before = self.state.latest(self.event.view, node);
         let agrees = before.is_some_and(|before| match kind {
             EntryKind::File => !before.contradicts(seen) && before.content() == seen.content(),
@@ -123,8 +125,8 @@ impl Proof<'_> {
             let seen = seen.observed_if(true).outside_if(differs && !is_implied);
             self.state.put(self.event.view, node, seen);
         }
-        if let DirectoryItem::Directory { blob } = &entry.item {
-            self.directory(node, blob);
+        if let DirectoryEntry::Directory { hash, .. } = entry {
+            self.directory(node, hash);
         }
     }
 

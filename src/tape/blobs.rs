@@ -163,7 +163,7 @@ const CACHE: usize = 32 << 20;
 const CACHE_BLOBS: usize = 256;
 
 impl BlobCache {
-    fn get(&self, hash: &BlobHash) -> Option<Arc<[u8]>> {
+    pub(super) fn get(&self, hash: &BlobHash) -> Option<Arc<[u8]>> {
         let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut newest_first = cached.blobs.iter().rev();
         newest_first
@@ -171,7 +171,7 @@ impl BlobCache {
             .map(|(_, bytes)| Arc::clone(bytes))
     }
 
-    fn put(&self, hash: BlobHash, bytes: &Arc<[u8]>) {
+    pub(super) fn put(&self, hash: BlobHash, bytes: &Arc<[u8]>) {
         if bytes.len() > CACHE / 4 {
             return;
         }

@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// The bytes of a tape.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub enum TapeBytes {
     File(Arc<File>),
     /// A tape in memory, such as the one that is built into the program.
     Memory(Arc<[u8]>),
+    /// A tape that is being recorded into memory.
+    Growing(Arc<RwLock<Vec<u8>>>),
 }
 
 impl TapeBytes {
@@ -22,6 +24,10 @@ impl TapeBytes {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),
             Self::Memory(bytes) => Ok(bytes.len() as u64),
+            Self::Growing(bytes) => {
+                let bytes = bytes.read().unwrap_or_else(PoisonError::into_inner);
+                Ok(bytes.len() as u64)
+            }
         }
     }
 
@@ -39,15 +45,10 @@ impl TapeBytes {
                     result => return result,
                 }
             },
-            Self::Memory(bytes) => {
-                let start = usize::try_from(offset)
-                    .unwrap_or(usize::MAX)
-                    .min(bytes.len());
-                let (_, rest) = bytes.split_at(start);
-                let count = rest.len().min(buffer.len());
-                let (source, target) = (rest.split_at(count).0, buffer.split_at_mut(count).0);
-                target.copy_from_slice(source);
-                Ok(count)
+            Self::Memory(bytes) => Ok(copy_at(bytes, offset, buffer)),
+            Self::Growing(bytes) => {
+                let bytes = bytes.read().unwrap_or_else(PoisonError::into_inner);
+                Ok(copy_at(&bytes, offset, buffer))
             }
         }
     }
@@ -65,4 +66,13 @@ impl TapeBytes {
         }
         Ok(buffer)
     }
+}
+
+fn copy_at(bytes: &[u8], offset: u64, buffer: &mut [u8]) -> usize {
+    let start = usize::try_from(offset).unwrap_or(usize::MAX);
+    let (_, rest) = bytes.split_at(start.min(bytes.len()));
+    let count = rest.len().min(buffer.len());
+    let (source, target) = (rest.split_at(count).0, buffer.split_at_mut(count).0);
+    target.copy_from_slice(source);
+    count
 }

@@ -53,6 +53,14 @@ impl Tape {
         Ok(self.index.events.len() - before)
     }
 
+    /// Reads the index again, from the first line.
+    pub(super) fn reindex(&mut self) -> io::Result<()> {
+        self.index = Index::default();
+        self.end = ScanEnd::default();
+        self.extend(&mut ())?;
+        Ok(())
+    }
+
     /// Every problem, that of a last line without a newline among them.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = self.index.problems.clone();

@@ -33,6 +33,11 @@ pub struct Indexed {
 pub trait IndexSink {
     /// An event was indexed. `record` is `None` for a gap that no line says.
     fn indexed(&mut self, index: &mut Index, event: Indexed, record: Option<&Record<'_>>);
+
+    /// Whether records of this kind are wanted whole, not their heads alone.
+    fn wants_whole(&self, _kind: Kind) -> bool {
+        false
+    }
 }
 
 impl IndexSink for () {
@@ -117,7 +122,7 @@ impl<S: IndexSink> ScanSink for Pass<'_, S> {
     }
 
     fn wants_whole(&self, kind: Kind) -> bool {
-        matches!(kind, Kind::Snapshot | Kind::Tape)
+        matches!(kind, Kind::Snapshot | Kind::Tape) || self.sink.wants_whole(kind)
     }
 }
 
@@ -235,7 +240,7 @@ impl<S: IndexSink> Pass<'_, S> {
     fn gap(&mut self, offset: u64) {
         let head = RawHead::default();
         let seq = self.expected_seq();
-        let indexed = self.push(&head, Kind::Gap, offset, seq, None);
+        let indexed = self.index.push(&head, Kind::Gap, offset, seq, None);
         if let Some(step) = indexed.step {
             self.index.steps.flag(step, StepFlags::PROBLEM);
         }
@@ -247,15 +252,20 @@ impl<S: IndexSink> Pass<'_, S> {
         if kind == Kind::Tape {
             self.index.is_fork = record.whole.is_some_and(names_a_parent);
         }
-        let indexed = self.push(&record.head, kind, record.offset, seq, record.implied_blob);
+        let indexed = self
+            .index
+            .push(&record.head, kind, record.offset, seq, record.implied_blob);
         if indexed.kind == Kind::ToolResult && self.index.last_was_orphan {
             let text = "a result whose call is not on the tape";
             self.report(record, ProblemKind::BrokenReference, text.to_owned());
         }
         self.sink.indexed(self.index, indexed, Some(record));
     }
+}
 
-    fn push(
+impl Index {
+    /// Enters an event behind those that are there.
+    pub(in crate::tape) fn push(
         &mut self,
         head: &RawHead<'_>,
         kind: Kind,
@@ -263,47 +273,44 @@ impl<S: IndexSink> Pass<'_, S> {
         seq: u64,
         implied_blob: Option<BlobHash>,
     ) -> Indexed {
-        let index = &mut *self.index;
-        let position = index.events.len();
-        let lane = index.lane(head, kind, position);
-        let mut grouper = std::mem::take(&mut index.grouper);
-        let grouped = grouper.group(&mut index.steps, head, kind, position, lane);
-        index.grouper = grouper;
-        index.last_was_orphan = grouped.is_orphan;
+        let position = self.events.len();
+        let lane = self.lane(head, kind, position);
+        let mut grouper = std::mem::take(&mut self.grouper);
+        let grouped = grouper.group(&mut self.steps, head, kind, position, lane);
+        self.grouper = grouper;
+        self.last_was_orphan = grouped.is_orphan;
         if let Some(step) = grouped.step {
             if grouped.opens
-                && let Some(branch) = index.branches.get_mut(usize::from(lane.line))
+                && let Some(branch) = self.branches.get_mut(usize::from(lane.line))
             {
                 branch.push_step(step);
             }
-            index.steps.flag(step, flags_of(kind, head, lane));
+            self.steps.flag(step, flags_of(kind, head, lane));
         }
-        index.last_t = head.t.unwrap_or(index.last_t);
-        index.events.push(
+        self.last_t = head.t.unwrap_or(self.last_t);
+        self.events.push(
             EventEntry {
                 offset,
-                t: index.last_t,
+                t: self.last_t,
                 kind,
                 step: grouped.step,
             },
             Seq(seq),
         );
-        index.current_line = lane.line;
+        self.current_line = lane.line;
         if kind == Kind::Snapshot {
-            index.snapshots.push(position);
+            self.snapshots.push(position);
         }
-        index.end_transaction(head, kind, position);
+        self.end_transaction(head, kind, position);
         Indexed {
             position,
             kind,
             step: grouped.step,
             view: lane.view,
-            blob: index.blob(head, kind, position, implied_blob),
+            blob: self.blob(head, kind, position, implied_blob),
         }
     }
-}
 
-impl Index {
     /// The line, agent and view of an event; new ones are entered.
     fn lane(&mut self, head: &RawHead<'_>, kind: Kind, position: u32) -> Lane {
         let line = match head.branch {

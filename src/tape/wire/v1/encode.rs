@@ -3,20 +3,21 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::RawHead;
 use crate::model::{
     BlobHash, BlockKind, Body, Content, Event, FileOp, Header, LineHash, ModelBlock, Outcome,
-    Scope, TapePath, Usage,
+    Scope, StepNumber, TapePath, Usage,
 };
 
 /// How the bytes of an event's content are put into its line.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Stored {
+pub enum Stored<'a> {
     /// Not at all: they are on the tape already, or there are none.
     Elsewhere,
     /// As text.
-    Text(String),
+    Text(&'a str),
     /// As one zstd frame.
     Zstd(Vec<u8>),
     /// As a change of another blob.
@@ -28,7 +29,7 @@ pub enum Stored {
         /// How many bytes are taken out.
         del: u64,
         /// What is put in.
-        ins: String,
+        ins: &'a str,
     },
 }
 
@@ -38,7 +39,7 @@ pub type Encoded = Vec<u8>;
 /// Writes the line of an event, without its newline.
 ///
 /// `Content::Bytes` must have been replaced by `Content::Blob` and `stored` by then.
-pub fn encode_event(event: &Event, stored: &Stored, prev: Option<LineHash>) -> Encoded {
+pub fn encode_event(event: &Event, stored: &Stored<'_>, prev: Option<LineHash>) -> Encoded {
     let mut line = Object::new();
     let head = &event.head;
     line.put("seq", &head.seq.unwrap_or_default().0);
@@ -50,17 +51,60 @@ pub fn encode_event(event: &Event, stored: &Stored, prev: Option<LineHash>) -> E
     line.put_some("call", head.call.as_ref());
     line.put_some("txn", head.txn.as_ref());
     put_head(&mut line, &event.body, stored);
+    put_loose_head(&mut line, &event.extra);
     line.put_some("title", head.title.as_ref());
     line.put_some("prev", prev.map(|prev| prev.to_string()).as_ref());
     put_content(&mut line, &event.body, stored);
-    for (key, value) in &event.extra {
-        line.put(key, value);
-    }
+    put_loose_content(&mut line, &event.extra);
     line.finish()
 }
 
+/// Writes the line again with the number of its step behind the kind.
+///
+/// The number is known only once the rest of the head is: the grouping reads the head.
+pub fn with_step(line: Encoded, step: StepNumber) -> Encoded {
+    const KIND: &[u8] = b",\"kind\":\"";
+    let kind = memchr::memmem::find(&line, KIND).map(|found| found + KIND.len());
+    let end = kind.and_then(|kind| {
+        let quote = memchr::memchr(b'"', line.get(kind..)?)?;
+        line.split_at_checked(kind + quote + 1)
+    });
+    match end {
+        Some((before, after)) => [before, format!(",\"step\":{step}").as_bytes(), after].concat(),
+        None => line,
+    }
+}
+
+/// Fields of the head that are not the event's own, for kinds whose fields are kept as they
+/// are: by the promise of `prev` they stand before it, whatever the kind.
+fn put_loose_head(line: &mut Object, fields: &Map<String, Value>) {
+    for key in LOOSE_HEAD {
+        if let Some(value) = fields.get(key)
+            && !value.is_null()
+            && !line.has(key)
+        {
+            line.put(key, value);
+        }
+    }
+}
+
+/// The fields that are no head fields.
+fn put_loose_content(line: &mut Object, fields: &Map<String, Value>) {
+    for (key, value) in fields {
+        if !RawHead::is_head_field(key.as_bytes()) {
+            line.put(key, value);
+        }
+    }
+}
+
+/// The head fields that a kind may use, in the order of the format.
+const LOOSE_HEAD: [&str; 19] = [
+    "name", "path", "path_raw", "from", "from_raw", "mode", "blob", "len", "enc", "base", "was",
+    "by", "redacted", "outcome", "exit", "dur", "at", "to", "reason",
+];
+
 /// The head fields of a kind, in the order of the format.
-fn put_head(line: &mut Object, body: &Body, stored: &Stored) {
+fn put_head(line: &mut Object, body: &Body, stored: &Stored<'_>) {
     match body {
         Body::Tape(header) => line.put_some("name", header.agent.as_ref()),
         Body::Prompt { role, .. } => line.put("name", role),
@@ -128,11 +172,8 @@ fn put_head(line: &mut Object, body: &Body, stored: &Stored) {
             line.put("len", &bytes.len());
             line.put_some("enc", enc_word(stored).as_ref());
         }
-        Body::TxnBegin
-        | Body::TxnCommit
-        | Body::Note { .. }
-        | Body::Gap { .. }
-        | Body::Other { .. } => {}
+        Body::Other { fields, .. } => put_loose_head(line, fields),
+        Body::TxnBegin | Body::TxnCommit | Body::Note { .. } | Body::Gap { .. } => {}
     }
 }
 
@@ -142,7 +183,7 @@ fn put_outcome(line: &mut Object, outcome: Outcome) {
     }
 }
 
-fn put_content_head(line: &mut Object, content: &Content, stored: &Stored) {
+fn put_content_head(line: &mut Object, content: &Content, stored: &Stored<'_>) {
     match content {
         Content::None | Content::Bytes(_) => {}
         Content::Blob { hash, len, .. } => {
@@ -168,7 +209,7 @@ fn put_redacted(line: &mut Object, content: &Content) {
     }
 }
 
-const fn enc_word(stored: &Stored) -> Option<&'static str> {
+const fn enc_word(stored: &Stored<'_>) -> Option<&'static str> {
     match stored {
         Stored::Elsewhere => None,
         Stored::Text(_) => Some("text"),
@@ -178,7 +219,7 @@ const fn enc_word(stored: &Stored) -> Option<&'static str> {
 }
 
 /// The content fields of a kind.
-fn put_content(line: &mut Object, body: &Body, stored: &Stored) {
+fn put_content(line: &mut Object, body: &Body, stored: &Stored<'_>) {
     match body {
         Body::Tape(header) => put_header(line, header),
         Body::Prompt {
@@ -233,7 +274,7 @@ fn put_content(line: &mut Object, body: &Body, stored: &Stored) {
             line.put("why", why);
         }
         Body::Snapshot { directories, .. } => {
-            let mut dirs = serde_json::Map::new();
+            let mut dirs = Map::new();
             for (hash, text) in directories {
                 let text = String::from_utf8_lossy(text).into_owned();
                 dirs.insert(hash.to_string(), Value::String(text));
@@ -242,11 +283,7 @@ fn put_content(line: &mut Object, body: &Body, stored: &Stored) {
         }
         Body::Blob(_) | Body::Raw { .. } => put_stored(line, stored),
         Body::Note { text } => line.put("text", text),
-        Body::Other { fields, .. } => {
-            for (key, value) in fields {
-                line.put(key, value);
-            }
-        }
+        Body::Other { fields, .. } => put_loose_content(line, fields),
         Body::TxnBegin
         | Body::TxnSavepoint { .. }
         | Body::TxnCommit
@@ -257,7 +294,7 @@ fn put_content(line: &mut Object, body: &Body, stored: &Stored) {
     }
 }
 
-fn put_stored(line: &mut Object, stored: &Stored) {
+fn put_stored(line: &mut Object, stored: &Stored<'_>) {
     match stored {
         Stored::Elsewhere => {}
         Stored::Text(text) => line.put("text", text),
@@ -330,6 +367,12 @@ impl Object {
         self.json(key);
         self.0.push(b':');
         self.json(value);
+    }
+
+    /// Whether a field of the head stands here already. Its values are scalars, and a quote
+    /// inside a string is escaped: the bytes of a key are found nowhere else.
+    fn has(&self, key: &str) -> bool {
+        memchr::memmem::find(&self.0, format!(",\"{key}\":").as_bytes()).is_some()
     }
 
     fn put_some<T: Serialize>(&mut self, key: &str, value: Option<&T>) {

@@ -1,0 +1,45 @@
+//! One writer at a time: an advisory lock on the tape, and who holds it.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::RecordError;
+use super::sink::open_error;
+
+/// Takes the lock. It is given back when the file is closed.
+pub(super) fn lock(file: &File, path: &Path) -> Result<(), RecordError> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(()),
+        Err(error) if io::Error::from(error).kind() == io::ErrorKind::WouldBlock => {
+            Err(RecordError::Locked {
+                path: path.to_owned(),
+                writer: writer_of(file).unwrap_or_else(|| "another process".to_owned()),
+            })
+        }
+        Err(error) => Err(open_error(path, error.into())),
+    }
+}
+
+/// The process that holds the lock, where the system tells (Linux does).
+fn writer_of(file: &File) -> Option<String> {
+    let inode = file.metadata().ok()?.ino().to_string();
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    // `1: FLOCK  ADVISORY  WRITE 4242 fd:01:131 0 EOF`. The device is spelt differently from
+    // what `stat` says on some file systems, so only the inode is compared.
+    let pid = locks.lines().find_map(|line| {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        let is_lock = words.next()? == "FLOCK" && words.nth(1)? == "WRITE";
+        let pid = words.next()?;
+        let is_file = words.next()?.rsplit(':').next()? == inode;
+        (is_lock && is_file).then_some(pid)
+    })?;
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok();
+    Some(match name.as_deref().map(str::trim_end) {
+        Some(name) => format!("process {pid} ({name})"),
+        None => format!("process {pid}"),
+    })
+}

@@ -1,0 +1,113 @@
+//! Going on with a tape that is there: what is torn is set aside, what is known is read again.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::sink::{Sink, open_error};
+use super::written::Scanned;
+use super::{Clock, RecordError, Recorder, RecorderOptions};
+use crate::model::{Body, Event, Kind, LineHash};
+use crate::tape::scan::ScanEnd;
+use crate::tape::{Tape, TapeBytes};
+
+pub(super) fn resume(path: &Path, options: RecorderOptions) -> Result<Recorder, RecordError> {
+    let mut sink = Sink::open(path)?;
+    let failed = |source| open_error(path, source);
+    let mut scanned = Scanned::default();
+    let mut tape = Tape::read(sink.bytes(), &mut scanned).map_err(failed)?;
+    scanned.finish(tape.end.offset);
+    if tape.index.events.kind(0) != Some(Kind::Tape) {
+        return Err(RecordError::NotATape(path.to_owned()));
+    }
+    let torn = match tape.end.torn {
+        0 => None,
+        _ => Some(set_aside(path, &mut sink, &tape).map_err(failed)?),
+    };
+    tape.end.torn = 0;
+    let header = tape.header().map_err(failed)?;
+    let last_line = last_line(&tape.bytes, tape.end).map_err(failed)?;
+    let last = tape.index.events.len().saturating_sub(1);
+    let next_seq = match (&header.parent, last) {
+        (Some(parent), 0) => parent.seq.0 + 1,
+        _ => tape.index.events.seq(last).0 + 1,
+    };
+    let last_t = tape.index.events.get(last).map_or(0, |event| event.t);
+    let mut recorder = Recorder {
+        clock: Clock::running(header.started),
+        is_fork: header.parent.is_some(),
+        next_seq,
+        last_t,
+        prev: Some(LineHash::of(&last_line)),
+        ..Recorder::new(sink, tape, options).map_err(failed)?
+    };
+    recorder.written = scanned.written;
+    if let Some((bytes, aside)) = torn {
+        let name = aside.file_name().unwrap_or_default().to_string_lossy();
+        let why = format!("a line of {bytes} bytes was cut; it was set aside as {name}");
+        recorder.append(Event::new(Body::Gap { why }))?;
+    }
+    Ok(recorder)
+}
+
+/// Copies the torn bytes to a file beside the tape, and cuts them off.
+fn set_aside(path: &Path, sink: &mut Sink, tape: &Tape) -> io::Result<(u64, PathBuf)> {
+    let ScanEnd { offset, torn, .. } = tape.end;
+    let len = usize::try_from(torn).map_err(io::Error::other)?;
+    let bytes = tape.bytes.read_exact_at(offset, len)?;
+    let aside = aside_path(path, offset, &bytes)?;
+    sink.truncate(offset)?;
+    Ok((torn, aside))
+}
+
+/// Writes `TAPE.torn-OFFSET`, or finds it there from an earlier try.
+fn aside_path(path: &Path, offset: u64, bytes: &[u8]) -> io::Result<PathBuf> {
+    let mut tries = 0;
+    loop {
+        let mut name = path.as_os_str().to_owned();
+        name.push(match tries {
+            0 => format!(".torn-{offset}"),
+            tries => format!(".torn-{offset}.{tries}"),
+        });
+        let aside = PathBuf::from(name);
+        let mut options = OpenOptions::new();
+        match options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&aside)
+        {
+            Ok(mut file) => {
+                file.write_all(bytes)?;
+                file.sync_all()?;
+                return Ok(aside);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if std::fs::read(&aside)? == bytes {
+                    return Ok(aside);
+                }
+                tries += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The bytes of the last whole line, without its newline.
+fn last_line(bytes: &TapeBytes, end: ScanEnd) -> io::Result<Vec<u8>> {
+    const BLOCK: u64 = 1 << 16;
+    let newline = end.offset.saturating_sub(1);
+    let mut from = newline;
+    while from > 0 {
+        let start = from.saturating_sub(BLOCK);
+        let block = bytes.read_exact_at(start, (from - start) as usize)?;
+        if let Some(found) = memchr::memrchr(b'\n', &block) {
+            from = start + found as u64 + 1;
+            break;
+        }
+        from = start;
+    }
+    let len = usize::try_from(newline - from).map_err(io::Error::other)?;
+    bytes.read_exact_at(from, len)
+}
