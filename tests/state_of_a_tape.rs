@@ -64,10 +64,10 @@ fn files_are_looked_up_at_every_step() {
             )
         })
         .collect();
-    let expected = [("b", Some('M')), ("b/x", Some('A'))];
+    let expected = [("a", 'D'), ("a/x", 'D'), ("b", 'M'), ("b/x", 'A')];
     assert_eq!(
         names,
-        expected.map(|(path, change)| (path.to_owned(), change))
+        expected.map(|(path, change)| (path.to_owned(), Some(change)))
     );
 }
 
@@ -148,4 +148,30 @@ fn a_lost_event_makes_files_uncertain_until_they_are_proven() {
     assert_eq!(file(&run, "2", "a"), (Certainty::Uncertain, "one".into()));
     assert_eq!(file(&run, "3", "a"), (Certainty::Exact, "one".into()));
     assert_eq!(run.problems().len(), 1);
+}
+
+#[test]
+fn a_removed_directory_is_shown_with_what_was_in_it() {
+    let run = open(&[
+        HEADER,
+        r#"{"seq":1,"kind":"prompt","text":"go"}"#,
+        r#"{"seq":2,"kind":"fs.write","path":"old/a","text":"1"}"#,
+        r#"{"seq":3,"kind":"fs.write","path":"old/in/b","text":"2"}"#,
+        r#"{"seq":4,"kind":"prompt","text":"tidy"}"#,
+        r#"{"seq":5,"kind":"fs.remove","path":"old"}"#,
+    ]);
+    let spot = run.locate(&"2".parse().unwrap()).unwrap();
+    let rows = run.tree(spot.cursor, run.spot_before(spot).cursor, &Expanded::All);
+    let shown: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            (
+                row.path.to_text(),
+                row.change.unwrap().letter(),
+                row.certainty,
+            )
+        })
+        .collect();
+    let gone = |path: &str| (path.to_owned(), 'D', Certainty::Absent);
+    assert_eq!(shown, ["old", "old/in", "old/in/b", "old/a"].map(gone));
 }

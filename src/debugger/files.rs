@@ -27,7 +27,7 @@ impl Debugger {
     pub fn tree(&self, at: Cursor, since: Cursor, expanded: &Expanded) -> Vec<TreeRow> {
         let changes = self.state.changes(&self.tape.index.blobs, since, at);
         let mut rows = Vec::new();
-        let view = TreeView::new(&self.state.paths, at, &changes, expanded);
+        let view = TreeView::new(self, at, &changes, expanded);
         self.tree_below(&view, PathTable::ROOT, 0, &mut rows);
         self.tree_below(&view, PathTable::OUTSIDE, 0, &mut rows);
         rows
@@ -50,6 +50,7 @@ impl Debugger {
                 .copied()
                 .collect();
             children.extend(gone);
+            self.state.sort(&mut children);
         }
         for child in children {
             let Some(path) = self.state.paths.path(child.path) else {
@@ -321,7 +322,7 @@ struct TreeView<'a> {
 }
 
 impl<'a> TreeView<'a> {
-    fn new(paths: &PathTable, at: Cursor, changes: &[Change], expanded: &'a Expanded) -> Self {
+    fn new(run: &Debugger, at: Cursor, changes: &[Change], expanded: &'a Expanded) -> Self {
         let mut view = Self {
             at,
             expanded,
@@ -330,35 +331,49 @@ impl<'a> TreeView<'a> {
         };
         for change in changes {
             view.marks.insert(change.path, change.kind);
-            let parent = paths.parent(change.path);
             if change.kind == ChangeKind::Removed
-                && let (Some(parent), Some(before)) = (parent, change.before)
+                && let Some(before) = change.before
             {
-                let state = FileState {
-                    certainty: Certainty::Absent,
-                    ..before
-                };
-                let path = change.path;
-                view.removed
-                    .entry(parent)
-                    .or_default()
-                    .push(Child { path, state });
+                view.remove(run, change.path, before);
             }
             if change.kind != ChangeKind::Suspected {
-                view.mark_above(paths, change.path);
+                view.mark_above(run, change.path);
             }
         }
         view
     }
 
-    fn mark_above(&mut self, paths: &PathTable, path: PathId) {
-        let mut above = paths.parent(path);
-        while let Some(directory) = above {
-            // What is marked is marked all the way up.
-            if self.marks.insert(directory, ChangeKind::Modified) == Some(ChangeKind::Modified) {
+    fn remove(&mut self, run: &Debugger, path: PathId, before: FileState) {
+        let state = FileState {
+            certainty: Certainty::Absent,
+            ..before
+        };
+        if let Some(parent) = run.state.paths.parent(path) {
+            self.removed
+                .entry(parent)
+                .or_default()
+                .push(Child { path, state });
+        }
+    }
+
+    fn mark_above(&mut self, run: &Debugger, path: PathId) {
+        let mut above = run.state.paths.parent(path);
+        while let Some(directory) = above.filter(|at| run.state.paths.parent(*at).is_some()) {
+            if self.marks.contains_key(&directory) {
                 return;
             }
-            above = paths.parent(directory);
+            let there = run.state.at(&run.tape.index.blobs, self.at, directory);
+            let is_there = there.is_some_and(|state| state.certainty != Certainty::Absent);
+            let kind = if is_there {
+                ChangeKind::Modified
+            } else {
+                ChangeKind::Removed
+            };
+            self.marks.insert(directory, kind);
+            if !is_there {
+                self.remove(run, directory, FileState::directory());
+            }
+            above = run.state.paths.parent(directory);
         }
     }
 }

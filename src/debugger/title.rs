@@ -30,6 +30,13 @@ impl Debugger {
             })
             .flatten();
         let position = response.map_or(entry.opened, |(position, _)| position);
+        if let Some(why) = self.gap_at(position) {
+            return Heading {
+                actor: SafeText::literal("gap"),
+                title: SafeText::line(&why),
+                duration: None,
+            };
+        }
         let told = self.tape.with_head(position, |head| {
             let text = |text: Option<crate::tape::wire::Text<'_>>| {
                 text.map(|text| text.decode().into_owned())
@@ -61,6 +68,22 @@ impl Debugger {
             title: SafeText::line(&title),
             duration,
         }
+    }
+
+    /// Of a gap that no event says: the problem that made it.
+    pub(super) fn gap_at(&self, position: u32) -> Option<String> {
+        let event = self.tape.index.events.get(position)?;
+        if event.kind != Kind::Gap {
+            return None;
+        }
+        let problems = &self.tape.index.problems;
+        let first = problems.partition_point(|problem| problem.offset < event.offset);
+        let here = problems
+            .get(first..)?
+            .iter()
+            .take_while(|problem| problem.offset == event.offset);
+        let mut losses = here.filter(|problem| problem.kind.loses_events());
+        losses.next().map(ToString::to_string)
     }
 
     fn made_title(&self, position: u32) -> String {

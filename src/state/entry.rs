@@ -55,6 +55,22 @@ pub struct FileState {
     pub is_observed: bool,
 }
 
+impl FileState {
+    /// A directory of which nothing is known but that it is there.
+    pub const fn directory() -> Self {
+        Self {
+            kind: EntryKind::Directory,
+            certainty: Certainty::Exact,
+            mode: None,
+            content: ContentRef::Unknown,
+            since: 0,
+            suspect: None,
+            is_outside: false,
+            is_observed: true,
+        }
+    }
+}
+
 impl Entry {
     pub(super) fn absent(position: u32) -> Self {
         Self {

@@ -71,16 +71,10 @@ impl State {
 
     fn implied_directory(&self, cursor: Cursor, path: PathId) -> FileState {
         FileState {
-            kind: EntryKind::Directory,
-            certainty: Certainty::Exact,
-            mode: None,
-            content: ContentRef::Unknown,
             since: self
                 .entry(cursor.branch, path, cursor.position)
                 .map_or(0, |entry| entry.position),
-            suspect: None,
-            is_outside: false,
-            is_observed: true,
+            ..FileState::directory()
         }
     }
 

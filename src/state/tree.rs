@@ -28,13 +28,19 @@ impl State {
                 is_listed.then_some(Child { path, state })
             })
             .collect();
+        self.sort(&mut children);
+        children
+    }
+
+    /// Puts the children of a directory in the order in which they are shown: directories
+    /// first, then by the bytes of the name.
+    pub fn sort(&self, children: &mut [Child]) {
+        let is_leaf = |child: &Child| child.state.kind != EntryKind::Directory;
         children.sort_by(|one, two| {
-            let key = |child: &Child| child.state.kind != EntryKind::Directory;
-            key(one)
-                .cmp(&key(two))
+            is_leaf(one)
+                .cmp(&is_leaf(two))
                 .then_with(|| self.paths.name(one.path).cmp(self.paths.name(two.path)))
         });
-        children
     }
 
     /// Calls `visit` with every file, link and directory at a cursor, each directory before
