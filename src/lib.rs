@@ -64,6 +64,7 @@
 //! | branch | one line of events with its own files: the main line, a rewind, a transaction |
 
 pub mod debugger;
+pub mod import;
 pub mod model;
 pub mod state;
 pub mod tape;
