@@ -52,6 +52,32 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
+    /// Every kind.
+    pub const ALL: [Self; 22] = [
+        Self::TornTail,
+        Self::NulBytes,
+        Self::GluedRecords,
+        Self::InvalidUtf8,
+        Self::LoneSurrogate,
+        Self::NotJson,
+        Self::NotAnObject,
+        Self::BadField,
+        Self::BadHeader,
+        Self::MissingSeq,
+        Self::RepeatedSeq,
+        Self::ConflictingSeq,
+        Self::BrokenChain,
+        Self::BadHash,
+        Self::MissingBlob,
+        Self::SnapshotDiffers,
+        Self::BaseDiffers,
+        Self::BrokenReference,
+        Self::NotUnderstood,
+        Self::MissingPart,
+        Self::RecordedGap,
+        Self::LeakedSecret,
+    ];
+
     /// The fixed word of this kind, as printed by `--json`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -78,6 +104,11 @@ impl ProblemKind {
             Self::RecordedGap => "recorded-gap",
             Self::LeakedSecret => "leaked-secret",
         }
+    }
+
+    /// The kind of a word; `None` for a word that this version does not know.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
     /// Whether events may have been lost here, so that files are uncertain from here on.

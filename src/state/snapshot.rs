@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::entry::{ContentRef, Entry};
 use super::paths::{PathId, PathTable};
 use super::table::State;
-use crate::model::{BlobHash, EntryKind};
+use crate::model::{BlobHash, Cursor, EntryKind};
 use crate::tape::wire::v1::{DirectoryEntry, decode_directory, parse_record, snapshot_directories};
 use crate::tape::{Index, Indexed, Record};
 
@@ -110,8 +110,13 @@ impl Proof<'_> {
                 (EntryKind::Directory, ContentRef::Unknown, *mode)
             }
         };
-        let seen = Entry::new(position, kind, content).with_mode(mode);
         let before = self.state.latest(self.event.view, node);
+        let is_file = before.is_some_and(|before| before.kind() == Some(EntryKind::File));
+        if kind == EntryKind::File && content == ContentRef::Unknown && is_file {
+            self.leave_in_doubt(node);
+            return;
+        }
+        let seen = Entry::new(position, kind, content).with_mode(mode);
         let agrees = before.is_some_and(|before| match kind {
             EntryKind::File => !before.contradicts(seen) && before.content() == seen.content(),
             EntryKind::Link | EntryKind::Directory => before.kind() == Some(kind),
@@ -127,6 +132,23 @@ impl Proof<'_> {
         }
         if let DirectoryEntry::Directory { hash, .. } = entry {
             self.directory(node, hash);
+        }
+    }
+
+    /// The snapshot names a file and does not say what it holds: what made it uncertain
+    /// before still does.
+    fn leave_in_doubt(&mut self, node: PathId) {
+        let cursor = Cursor {
+            position: self.event.position,
+            branch: self.event.view,
+        };
+        let entry = self.state.latest(self.event.view, node);
+        let doubt = entry.and_then(|entry| self.state.suspect_since(cursor, node, entry));
+        if doubt.is_some()
+            && let Some(branch) = self.state.branches.get_mut(usize::from(self.event.view))
+        {
+            let suspects = branch.path_suspects.entry(node).or_default();
+            suspects.push(self.event.position);
         }
     }
 
