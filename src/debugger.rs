@@ -19,6 +19,7 @@ mod search;
 mod spots;
 mod timeline;
 mod title;
+mod verify;
 
 pub use checkout::{
     Checkout, CheckoutError, CheckoutOptions, CheckoutReport, CheckoutRow, Doubt, OutsideLinks,
@@ -30,6 +31,7 @@ pub use patch::{Patch, PatchForm};
 pub use rows::*;
 pub use search::QueryError;
 pub use spots::{Direction, LocateError};
+pub use verify::Verified;
 
 /// Something of a tape could not be read when it was wanted.
 #[derive(Debug, thiserror::Error)]

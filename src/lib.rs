@@ -64,6 +64,7 @@
 //! | branch | one line of events with its own files: the main line, a rewind, a transaction |
 
 pub mod checkout;
+pub mod cli;
 pub mod debugger;
 pub mod import;
 pub mod model;

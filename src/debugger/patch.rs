@@ -200,7 +200,9 @@ impl Patch {
         let mut diff = FileDiff::between(old_bytes, new_bytes, diff::BUDGET);
         self.added += diff.added;
         self.removed += diff.removed;
-        self.remarks.extend(diff.remarks());
+        if form == PatchForm::Plain || diff.kind != DiffKind::Binary {
+            self.remarks.extend(diff.remarks());
+        }
         let mut text = diff::unified(named[0], named[1], &diff);
         if form == PatchForm::Armoured && !diff.hunks.is_empty() && !armour::is_harmless(&text) {
             diff.kind = DiffKind::Binary;
