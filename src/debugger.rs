@@ -7,21 +7,31 @@
 //! It never prints, never reads the environment, and knows no terminal. Paths of the
 //! user's directories come in as [`Places`].
 
+mod checkout;
 mod detail;
 mod difference;
 mod files;
 mod open;
+mod patch;
+mod paths;
 mod rows;
 mod search;
 mod spots;
 mod timeline;
 mod title;
+mod verify;
 
+pub use checkout::{
+    Checkout, CheckoutError, CheckoutOptions, CheckoutReport, CheckoutRow, Doubt, OutsideLinks,
+    Skipped,
+};
 pub use files::Expanded;
 pub use open::{Debugger, OpenError, OpenOptions, Places, Source};
+pub use patch::{Patch, PatchForm};
 pub use rows::*;
 pub use search::QueryError;
 pub use spots::{Direction, LocateError};
+pub use verify::Verified;
 
 /// Something of a tape could not be read when it was wanted.
 #[derive(Debug, thiserror::Error)]

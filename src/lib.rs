@@ -63,6 +63,8 @@
 //! | outside change | a file differs from what the events say, and no call explains it |
 //! | branch | one line of events with its own files: the main line, a rewind, a transaction |
 
+pub mod checkout;
+pub mod cli;
 pub mod debugger;
 pub mod import;
 pub mod model;

@@ -1,0 +1,177 @@
+//! The command line: what was typed goes in, text and an exit code come out.
+//!
+//! One verb, one file, with its `Args` and its `run`. `output` is the only place that prints,
+//! `failure` says which code a mistake ends with, `environment` is the only file that reads
+//! the environment.
+//!
+//! The shell asks the façade and nothing below it. It does not know the screen either:
+//! whoever calls [`run`] brings one.
+
+mod arguments;
+mod cat;
+mod checkout;
+mod diff;
+mod environment;
+mod failure;
+mod fields;
+mod log;
+mod open;
+mod output;
+mod search;
+mod show;
+mod tree;
+mod verify;
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use environment::Environment;
+use output::{Output, Paint, complain, warn};
+
+pub use failure::{Answer, Failure, report_faults};
+pub use open::{FrameRequest, PictureFormat, Screen, Start};
+
+use crate::text::sanitize_block;
+
+/// What can be typed.
+#[derive(Debug, Parser)]
+#[command(
+    name = "jukebox",
+    version,
+    about = "A terminal time-travel debugger for AI-agent runs",
+    after_help = PLACES,
+    override_usage = "jukebox [OPTIONS] [TAPE[@STEP]]\n       jukebox <COMMAND>",
+    disable_help_subcommand = true
+)]
+struct Typed {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    open: open::Args,
+    /// When to use colours; auto: on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
+    color: When,
+}
+
+const PLACES: &str = "\
+A place is TAPE@STEP: run.jsonl@12, @0 (before the first step), @-1 (the last), @fail (the
+first that failed), @seq:340 (an event), @t:90s (a time), @mark:NAME, @BRANCH:12. A file that
+is called so wins. Without a place, the end is meant.
+
+Exit codes: 0 done; 1 done, and the answer is no; 2 the call or its input is unusable;
+3 a conflict, nothing was written; 4 the machine does not allow it.";
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+impl When {
+    /// Whether there are colours where they would be seen, or would not.
+    fn allows(self, around: &Environment, is_seen: bool) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Auto => is_seen && !around.no_color,
+            Self::Never => false,
+        }
+    }
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+enum Command {
+    Open(open::Args),
+    Demo(open::DemoArgs),
+    Log(log::Args),
+    Show(show::Args),
+    Tree(tree::Args),
+    Cat(cat::Args),
+    Diff(diff::Args),
+    Checkout(checkout::Args),
+    Search(search::Args),
+    Verify(verify::Args),
+}
+
+/// Does what was typed, and says with which code to end.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, screen: &dyn Screen) -> u8 {
+    let around = Environment::read();
+    let typed = match parse(arguments, &around) {
+        Ok(typed) => typed,
+        Err(code) => return code,
+    };
+    let paint = if typed.color.allows(&around, around.has_terminal) {
+        Paint::Colors
+    } else {
+        Paint::Nothing
+    };
+    let mut out = Output::new(paint, around.has_terminal);
+    let done = dispatch(&typed, &around, &mut out, screen);
+    let done = done.and_then(|answer| {
+        out.flush()?;
+        Ok(answer)
+    });
+    match done {
+        Ok(answer) => answer.code(),
+        Err(failure) => {
+            // What was found before is worth having.
+            let _ = out.flush();
+            if let Some(line) = failure.line() {
+                warn(line);
+            }
+            failure.code()
+        }
+    }
+}
+
+fn dispatch(
+    typed: &Typed,
+    around: &Environment,
+    out: &mut Output,
+    screen: &dyn Screen,
+) -> Result<Answer, Failure> {
+    match &typed.command {
+        None => typed.open.run(around, typed.color, screen),
+        Some(_) if typed.open.has_any() => Err(Failure::unusable(
+            "the command comes first: `jukebox COMMAND TAPE`; --help lists the commands",
+        )),
+        Some(Command::Open(args)) => args.run(around, typed.color, screen),
+        Some(Command::Demo(args)) => args.run(around, typed.color, screen),
+        Some(Command::Log(args)) => args.run(around, out),
+        Some(Command::Show(args)) => args.run(around, out),
+        Some(Command::Tree(args)) => args.run(around, out),
+        Some(Command::Cat(args)) => args.run(around, out),
+        Some(Command::Diff(args)) => args.run(around, out),
+        Some(Command::Checkout(args)) => args.run(around, out),
+        Some(Command::Search(args)) => args.run(around, out),
+        Some(Command::Verify(args)) => args.run(around, out),
+    }
+}
+
+/// Reads the arguments. Help, the version and mistakes are printed here: they may quote
+/// what was typed, so they are made safe like everything else.
+fn parse(arguments: impl IntoIterator<Item = OsString>, around: &Environment) -> Result<Typed, u8> {
+    use clap::{CommandFactory as _, FromArgMatches as _};
+    let command = Typed::command().term_width(around.columns.min(100));
+    let typed = command
+        .try_get_matches_from(arguments)
+        .and_then(|matches| Typed::from_arg_matches(&matches));
+    typed.map_err(|error| {
+        let mut text = sanitize_block(error.render().to_string());
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        if error.use_stderr() {
+            complain(&text);
+            return 2;
+        }
+        let mut out = Output::new(Paint::Nothing, around.has_terminal);
+        match out.bytes(text.as_bytes()).and_then(|()| out.flush()) {
+            Ok(()) => 0,
+            Err(error) => Failure::from(error).code(),
+        }
+    })
+}

@@ -1,0 +1,169 @@
+//! Arguments that several commands share: what was typed, and then what is needed.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+
+use super::environment::Environment;
+use super::failure::Failure;
+use super::output::warn;
+use crate::debugger::{Debugger, OpenOptions, Source, Spot};
+use crate::model::{Cursor, Place};
+
+/// Problems of a tape that are told on the way; `verify` tells all.
+const MOST_WARNINGS: usize = 4;
+
+/// How a run is opened.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(super) struct SourceArgs {
+    /// Where the files come from that a transcript never shows: a directory, or a commit of
+    /// the repository that the run worked in
+    #[arg(long, value_name = "DIR|git:COMMIT")]
+    base: Option<String>,
+}
+
+/// A run, as a whole.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct TapeArgs {
+    /// A tape, or a transcript that is imported on the fly; `-` is standard input
+    tape: OsString,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+/// A place in a run.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct PlaceArgs {
+    /// A tape or a transcript (`-`: standard input), and a place in it; without one, its end
+    #[arg(value_name = "TAPE[@STEP]")]
+    place: OsString,
+    #[command(flatten)]
+    branch: BranchArgs,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+/// Which files and steps are meant.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(super) struct BranchArgs {
+    /// The branch whose steps are meant; without it, the one that holds the last line
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+    /// Inside a transaction, look at the real tree and not at what the agent saw
+    #[arg(long)]
+    outside: bool,
+}
+
+impl SourceArgs {
+    /// Whether anything was typed.
+    pub(super) const fn has_any(&self) -> bool {
+        self.base.is_some()
+    }
+
+    /// Opens a run, and tells on standard error what is wrong with it.
+    pub(super) fn open(&self, tape: &OsStr, around: &Environment) -> Result<Debugger, Failure> {
+        let run = self.open_quietly(tape, around)?;
+        tell_problems(&run);
+        Ok(run)
+    }
+
+    fn open_quietly(&self, tape: &OsStr, around: &Environment) -> Result<Debugger, Failure> {
+        let source = if tape == "-" {
+            Source::Stream(io::stdin())
+        } else {
+            Source::Path(tape.into())
+        };
+        let options = OpenOptions {
+            places: around.places.clone(),
+            base: self.base.clone(),
+        };
+        Ok(Debugger::open(source, &options)?)
+    }
+}
+
+fn tell_problems(run: &Debugger) {
+    let summary = run.summary();
+    for notice in &summary.notices {
+        warn(&format!("{}: {notice}", summary.name));
+    }
+    let problems = run.problems();
+    for problem in problems.iter().take(MOST_WARNINGS) {
+        warn(&format!("{}: {problem}", summary.name));
+    }
+    if let Some(more) = problems.len().checked_sub(MOST_WARNINGS)
+        && more > 0
+    {
+        let name = &summary.name;
+        warn(&format!(
+            "{name}: {more} more; `jukebox verify TAPE` lists them"
+        ));
+    }
+}
+
+impl TapeArgs {
+    /// Opens the run.
+    pub(super) fn open(&self, around: &Environment) -> Result<Debugger, Failure> {
+        self.source.open(&self.tape, around)
+    }
+
+    /// Opens the run for a command that tells its problems itself.
+    pub(super) fn open_quietly(&self, around: &Environment) -> Result<Debugger, Failure> {
+        self.source.open_quietly(&self.tape, around)
+    }
+}
+
+impl PlaceArgs {
+    /// Opens the run, and finds the place in it.
+    pub(super) fn open(&self, around: &Environment) -> Result<Looked, Failure> {
+        let (tape, place) = split(&self.place)?;
+        let run = self.source.open(tape, around)?;
+        let spot = self.branch.spot(&run, &place)?;
+        Ok(Looked { run, place, spot })
+    }
+}
+
+impl BranchArgs {
+    /// The branch that was named, or the one that holds the last line.
+    pub(super) fn line(&self, run: &Debugger) -> Result<u16, Failure> {
+        let spot = self.spot(run, &Place::END)?;
+        Ok(run.line_of(spot))
+    }
+
+    /// Finds a place. A branch in the place itself wins over the flag.
+    pub(super) fn spot(&self, run: &Debugger, place: &Place) -> Result<Spot, Failure> {
+        let mut place = place.clone();
+        place.branch = place.branch.or_else(|| self.branch.clone());
+        let spot = run.locate(&place)?;
+        if !self.outside {
+            return Ok(spot);
+        }
+        let branch = run.line_of(spot);
+        Ok(Spot {
+            cursor: Cursor {
+                branch,
+                ..spot.cursor
+            },
+            ..spot
+        })
+    }
+}
+
+/// A place that was found.
+pub(super) struct Looked {
+    /// The run.
+    pub(super) run: Debugger,
+    /// What was typed.
+    pub(super) place: Place,
+    /// Where it is.
+    pub(super) spot: Spot,
+}
+
+/// Splits what was typed into the tape and the place; the end of the tape without one.
+pub(super) fn split(typed: &OsStr) -> Result<(&OsStr, Place), Failure> {
+    let Some(text) = typed.to_str() else {
+        return Ok((typed, Place::END));
+    };
+    let exists = |path: &str| Path::new(path).exists();
+    let (tape, place) = Place::split(text, exists)?;
+    Ok((OsStr::new(tape), place))
+}

@@ -1,0 +1,75 @@
+//! The world around the program. The only file of the shell that reads the environment.
+//!
+//! Nothing here is read from the current directory or from beside a tape: the places are
+//! those of the user, and are made only when something is kept in them.
+
+use std::env;
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
+
+use crate::debugger::Places;
+
+/// Columns where nobody says how many there are.
+const COLUMNS: usize = 100;
+
+/// What the program knows of its surroundings.
+#[derive(Clone, Debug)]
+pub(super) struct Environment {
+    /// The user's directories.
+    pub(super) places: Places,
+    /// Whether standard output is a terminal.
+    pub(super) has_terminal: bool,
+    /// Whether there is a terminal to read keys from and to draw on.
+    pub(super) has_screen: bool,
+    /// Whether the user wants no colours anywhere.
+    pub(super) no_color: bool,
+    /// Columns of the terminal, or as many as a page has.
+    pub(super) columns: usize,
+}
+
+impl Environment {
+    /// Looks around.
+    pub(super) fn read() -> Self {
+        let has_terminal = io::stdout().is_terminal();
+        let is_dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let is_unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self {
+            places: Places {
+                imports: user_directory("XDG_DATA_HOME", ".local/share")
+                    .map(|directory| directory.join("imports")),
+            },
+            has_terminal,
+            has_screen: has_terminal && has_controlling_terminal(),
+            no_color: is_dumb || is_unwanted,
+            columns: columns().unwrap_or(COLUMNS),
+        }
+    }
+}
+
+/// The program's own directory in one of the user's, by the XDG specification: a path that
+/// is not absolute counts for nothing.
+fn user_directory(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |name| {
+        let path = PathBuf::from(env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    let base = absolute(variable).or_else(|| Some(absolute("HOME")?.join(below_home)))?;
+    Some(base.join("jukebox"))
+}
+
+fn has_controlling_terminal() -> bool {
+    use rustix::fs::{Mode, OFlags, open};
+    io::stdin().is_terminal()
+        || open("/dev/tty", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).is_ok()
+}
+
+fn columns() -> Option<usize> {
+    let asked = env::var("COLUMNS")
+        .ok()
+        .and_then(|text| text.parse::<usize>().ok());
+    let measured = || {
+        let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+        Some(usize::from(size.ws_col))
+    };
+    asked.or_else(measured).filter(|columns| *columns >= 20)
+}

@@ -1,0 +1,197 @@
+//! Why a command ends, in one line, and the code it ends with.
+//!
+//! The line says what happened, what is still safe where that is in doubt, and what to type
+//! next. Faults of the program itself are another matter: [`report_faults`] prints them.
+
+use std::io;
+
+use color_eyre::config::{HookBuilder, Theme};
+
+use crate::debugger::{CheckoutError, LocateError, OpenError, QueryError, ReadError};
+use crate::model::{PathError, PlaceError};
+use crate::text::sanitize_block;
+
+/// How a command ended, where all went well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Done.
+    Yes,
+    /// Done, and the answer is no: trees differ, a problem was found.
+    No,
+}
+
+impl Answer {
+    /// `No` if something stands against a yes.
+    pub(super) fn no_if(is_no: bool) -> Self {
+        if is_no { Self::No } else { Self::Yes }
+    }
+
+    /// The code that the program ends with.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Yes => 0,
+            Self::No => 1,
+        }
+    }
+}
+
+/// Why a command ended before it was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    kind: Kind,
+    line: String,
+}
+
+/// The sort of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Nobody reads any more, which is no error.
+    NobodyReads,
+    /// Done, and the answer is no.
+    No,
+    /// The call or its input is unusable.
+    Unusable,
+    /// What is there must not be overwritten. Nothing was written.
+    Conflict,
+    /// The machine does not allow it.
+    Machine,
+}
+
+impl Failure {
+    /// The answer is no, for this reason.
+    pub fn no(line: impl Into<String>) -> Self {
+        Self::new(Kind::No, line)
+    }
+
+    /// The call or its input is unusable.
+    pub fn unusable(line: impl Into<String>) -> Self {
+        Self::new(Kind::Unusable, line)
+    }
+
+    /// What is there must not be overwritten.
+    pub fn conflict(line: impl Into<String>) -> Self {
+        Self::new(Kind::Conflict, line)
+    }
+
+    /// The machine does not allow it.
+    pub fn machine(line: impl Into<String>) -> Self {
+        Self::new(Kind::Machine, line)
+    }
+
+    fn new(kind: Kind, line: impl Into<String>) -> Self {
+        Self {
+            kind,
+            line: line.into(),
+        }
+    }
+
+    /// The code that the program ends with.
+    pub fn code(&self) -> u8 {
+        match self.kind {
+            Kind::NobodyReads => 0,
+            Kind::No => 1,
+            Kind::Unusable => 2,
+            Kind::Conflict => 3,
+            Kind::Machine => 4,
+        }
+    }
+
+    /// What to say of it, not yet made safe; `None` where there is nothing to say.
+    pub(super) fn line(&self) -> Option<&str> {
+        (self.kind != Kind::NobodyReads).then_some(&self.line)
+    }
+}
+
+/// What went wrong in writing the output.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::new(Kind::NobodyReads, ""),
+            _ => Self::machine(format!("the output could not be written: {error}")),
+        }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        let hint = match &error {
+            OpenError::NotFound(_) => "; `jukebox demo` opens one that is built in",
+            OpenError::IsDirectory(_) => "; name a file in it",
+            OpenError::Empty(_) => "; nothing was recorded in it yet",
+            OpenError::UnknownFormat(..) | OpenError::NothingReadable { .. } => {
+                "; the file is untouched"
+            }
+            OpenError::Io(..) => "",
+        };
+        Self::unusable(format!("{error}{hint}"))
+    }
+}
+
+impl From<PlaceError> for Failure {
+    fn from(error: PlaceError) -> Self {
+        Self::unusable(error.to_string())
+    }
+}
+
+impl From<LocateError> for Failure {
+    fn from(error: LocateError) -> Self {
+        let hint = match &error {
+            LocateError::NothingFailed | LocateError::NoMark(_) => "",
+            _ => "; `jukebox log TAPE` lists the steps",
+        };
+        match error {
+            LocateError::NothingFailed => Self::no(error.to_string()),
+            error => Self::unusable(format!("{error}{hint}")),
+        }
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::NoFile(_) => Self::no(format!(
+                "{error}; `jukebox tree TAPE@STEP` lists what is there"
+            )),
+            error => Self::unusable(error.to_string()),
+        }
+    }
+}
+
+impl From<PathError> for Failure {
+    fn from(error: PathError) -> Self {
+        Self::unusable(error.to_string())
+    }
+}
+
+impl From<QueryError> for Failure {
+    fn from(error: QueryError) -> Self {
+        Self::unusable(error.to_string())
+    }
+}
+
+impl From<CheckoutError> for Failure {
+    fn from(error: CheckoutError) -> Self {
+        match error {
+            CheckoutError::NotEmpty(_) | CheckoutError::NotADirectory(_) => Self::conflict(
+                format!("{error}; nothing was written: name a new or an empty directory"),
+            ),
+            CheckoutError::Directory { .. } => {
+                Self::unusable(format!("{error}; nothing was written"))
+            }
+            CheckoutError::Stopped { .. } => Self::machine(format!(
+                "{error}; they are still there, and nothing else was touched"
+            )),
+        }
+    }
+}
+
+/// From now on a panic prints a report that is safe to show: it may quote a tape.
+pub fn report_faults() {
+    let (hook, _) = HookBuilder::blank()
+        .theme(Theme::new())
+        .panic_section("This is a fault of Jukebox, not of the tape, which is untouched.")
+        .into_hooks();
+    std::panic::set_hook(Box::new(move |panic| {
+        super::output::complain(&sanitize_block(hook.panic_report(panic).to_string()));
+    }));
+}

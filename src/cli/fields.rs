@@ -1,0 +1,57 @@
+//! What the JSON of several commands has in common.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+
+use crate::model::{Problem, TapePath};
+use crate::text::SafeText;
+
+/// The fields of a path: `path`, and where that is not UTF-8 the exact bytes beside it.
+pub(super) fn path_fields(path: &TapePath) -> Map<String, Value> {
+    let mut fields = Map::new();
+    fields.insert("path".to_owned(), path.to_text().into());
+    if std::str::from_utf8(path.as_bytes()).is_err() {
+        let bytes = STANDARD.encode(path.as_bytes());
+        fields.insert("path_base64".to_owned(), bytes.into());
+    }
+    fields
+}
+
+/// The fields of a path, and these.
+pub(super) fn with_path(path: &TapePath, more: Value) -> Value {
+    let mut fields = path_fields(path);
+    if let Value::Object(more) = more {
+        fields.extend(more);
+    }
+    Value::Object(fields)
+}
+
+/// A problem, as `verify` and `log` print it.
+pub(super) fn problem(problem: &Problem) -> Value {
+    json!({
+        "line": problem.line,
+        "offset": problem.offset,
+        "kind": problem.kind.as_str(),
+        "message": problem.message,
+    })
+}
+
+/// Permission bits as a tape writes them.
+pub(super) fn mode(mode: Option<u32>) -> Value {
+    mode.map_or(Value::Null, |bits| format!("{bits:o}").into())
+}
+
+/// Words; null where there are none.
+pub(super) fn words(text: &SafeText) -> Value {
+    if text.is_empty() {
+        Value::Null
+    } else {
+        text.as_str().into()
+    }
+}
+
+/// Lines.
+pub(super) fn lines(lines: &[SafeText]) -> Value {
+    lines.iter().map(SafeText::as_str).collect()
+}

@@ -1,0 +1,198 @@
+//! `jukebox open` and `jukebox demo`: the screen, or a picture of it.
+//!
+//! The screen itself is none of this layer's business: it is a [`Screen`] that the caller
+//! brought.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::When;
+use super::arguments::{SourceArgs, split};
+use super::environment::Environment;
+use super::failure::{Answer, Failure};
+use crate::debugger::{Debugger, OpenOptions, Source};
+use crate::model::{Place, Target};
+
+/// What can show a run.
+pub trait Screen {
+    /// Shows it until the user has seen enough.
+    fn show(&self, run: Debugger, start: Start) -> Result<(), Failure>;
+
+    /// Draws one picture of it.
+    fn draw(&self, run: Debugger, start: Start, frame: &FrameRequest) -> Result<String, Failure>;
+}
+
+/// How the screen starts.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// Where the playhead stands.
+    pub place: Place,
+    /// Whether the tape is followed as it grows.
+    pub is_following: bool,
+    /// Whether there are colours.
+    pub has_colors: bool,
+}
+
+/// A picture of the screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameRequest {
+    /// What is typed before it is drawn, as the screen's key names.
+    pub keys: String,
+    /// How large it is, as `COLUMNSxROWS`.
+    pub size: String,
+    /// In which form.
+    pub format: PictureFormat,
+}
+
+/// The form of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureFormat {
+    /// The characters.
+    Text,
+    /// A drawing with colours.
+    Svg,
+}
+
+/// Open a run on the screen
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// A tape or a transcript, and a place in it
+    #[arg(value_name = "TAPE[@STEP]")]
+    place: Option<OsString>,
+    /// Go on as the tape grows
+    #[arg(long)]
+    follow: bool,
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    frame: FrameArgs,
+}
+
+/// Open a run that is built into the program
+#[derive(Debug, clap::Args)]
+pub(super) struct DemoArgs {
+    #[command(flatten)]
+    frame: FrameArgs,
+}
+
+/// A picture instead of the screen.
+#[derive(Clone, Debug, clap::Args)]
+struct FrameArgs {
+    /// Draw without a terminal, into this file: .txt or .svg
+    #[arg(long, value_name = "FILE")]
+    frame: Option<PathBuf>,
+    /// Keys to type before the picture is drawn
+    #[arg(
+        long,
+        requires = "frame",
+        default_value = "",
+        hide_default_value = true
+    )]
+    keys: String,
+    /// The size of the picture
+    #[arg(
+        long,
+        requires = "frame",
+        default_value = "120x40",
+        value_name = "COLUMNSxROWS"
+    )]
+    size: String,
+}
+
+impl Args {
+    /// Whether anything was typed that is meant for this command.
+    pub(super) fn has_any(&self) -> bool {
+        self.place.is_some() || self.follow || self.source.has_any() || self.frame.frame.is_some()
+    }
+
+    pub(super) fn run(
+        &self,
+        around: &Environment,
+        colors: When,
+        screen: &dyn Screen,
+    ) -> Result<Answer, Failure> {
+        let Some(typed) = &self.place else {
+            return Err(Failure::unusable(
+                "no tape was named; `jukebox FILE` opens one, `jukebox demo` one that is built in",
+            ));
+        };
+        let (tape, place) = split(typed)?;
+        let run = self.source.open(tape, around)?;
+        // Marks are the screen's own.
+        if !matches!(place.target, Target::Mark(_)) {
+            run.locate(&place)?;
+        }
+        let start = Start {
+            place,
+            is_following: self.follow,
+            has_colors: self.frame.has_colors(around, colors),
+        };
+        self.frame.show(run, start, around, screen)
+    }
+}
+
+impl DemoArgs {
+    pub(super) fn run(
+        &self,
+        around: &Environment,
+        colors: When,
+        screen: &dyn Screen,
+    ) -> Result<Answer, Failure> {
+        let run = Debugger::open(Source::Demo, &OpenOptions::default())?;
+        let start = Start {
+            place: Place::END,
+            is_following: false,
+            has_colors: self.frame.has_colors(around, colors),
+        };
+        self.frame.show(run, start, around, screen)
+    }
+}
+
+impl FrameArgs {
+    fn has_colors(&self, around: &Environment, colors: When) -> bool {
+        colors.allows(around, self.frame.is_some() || around.has_terminal)
+    }
+
+    fn show(
+        &self,
+        run: Debugger,
+        start: Start,
+        around: &Environment,
+        screen: &dyn Screen,
+    ) -> Result<Answer, Failure> {
+        let Some(file) = &self.frame else {
+            if !around.has_screen {
+                return Err(Failure::unusable(
+                    "the screen needs a terminal; `jukebox log TAPE` prints the steps",
+                ));
+            }
+            screen.show(run, start)?;
+            return Ok(Answer::Yes);
+        };
+        let frame = FrameRequest {
+            keys: self.keys.clone(),
+            size: self.size.clone(),
+            format: PictureFormat::of(file)?,
+        };
+        let picture = screen.draw(run, start, &frame)?;
+        std::fs::write(file, picture).map_err(|error| {
+            let file = file.display();
+            Failure::unusable(format!(
+                "the picture could not be written to {file}: {error}"
+            ))
+        })?;
+        Ok(Answer::Yes)
+    }
+}
+
+impl PictureFormat {
+    fn of(file: &Path) -> Result<Self, Failure> {
+        match file.extension().and_then(std::ffi::OsStr::to_str) {
+            Some("txt") => Ok(Self::Text),
+            Some("svg") => Ok(Self::Svg),
+            _ => Err(Failure::unusable(
+                "a picture is written to a file that ends in .txt or .svg",
+            )),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! `jukebox search`: a line per hit, over all events of a branch.
+
+use std::cell::Cell;
+
+use serde_json::json;
+
+use super::arguments::{BranchArgs, TapeArgs};
+use super::environment::Environment;
+use super::failure::{Answer, Failure};
+use super::output::{Output, Style};
+use crate::debugger::HitRow;
+use crate::text::SafeText;
+
+/// Search the events of a run for words and fields
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub(super) struct Args {
+    #[command(flatten)]
+    tape: TapeArgs,
+    #[command(flatten)]
+    branch: BranchArgs,
+    /// What to look for
+    #[arg(required = true)]
+    query: Vec<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+const HELP: &str = "\
+A line is a hit if all words stand in it, whatever their case; '\"two words\"' are one phrase.
+tool:Bash kind:tool status:failed path:src agent:NAME step:3..7 narrow it down. Without a hit
+the code is 1.
+
+JSON, one hit a line: step, seq, field (where in the event: output, arguments, path …), line
+(made safe to show).";
+
+impl Args {
+    pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
+        let run = self.tape.open(around)?;
+        let line = self.branch.line(&run)?;
+        let mut written = Ok(());
+        let mut hits = 0_u64;
+        let is_stopped = Cell::new(false);
+        run.search(
+            &self.query.join(" "),
+            line,
+            &|| is_stopped.get(),
+            &mut |hit| {
+                if is_stopped.get() {
+                    return;
+                }
+                hits += 1;
+                written = self.print(&hit, out);
+                is_stopped.set(written.is_err());
+            },
+        )?;
+        written?;
+        Ok(Answer::no_if(hits == 0))
+    }
+
+    fn print(&self, hit: &HitRow, out: &mut Output) -> Result<(), Failure> {
+        if self.json {
+            out.json(&json!({
+                "step": hit.spot.step.0,
+                "seq": hit.seq.0,
+                "field": hit.field.as_str(),
+                "line": hit.line.as_str(),
+            }))?;
+        } else {
+            let place = SafeText::line(&format!("{:>5}  {:<10} ", hit.spot.step.0, hit.field));
+            out.spans(&[(Style::Place, &place), (Style::Plain, &hit.line)])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,208 @@
+//! `jukebox show`: one step, whole.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::arguments::{Looked, PlaceArgs};
+use super::environment::Environment;
+use super::failure::{Answer, Failure};
+use super::fields;
+use super::log;
+use super::output::{Output, Style};
+use crate::debugger::{ChangeRow, EventRow, Section, StepDetail};
+use crate::model::{Certainty, TapePath, Target};
+use crate::text::{SafeText, human};
+
+/// Show one step, whole: what was said and done, its events and the files it changed
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub(super) struct Args {
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// The lines of its events as they stand on the tape, byte for byte unless they go to a
+    /// terminal; with @seq:N only that one
+    #[arg(long, conflicts_with = "json")]
+    raw: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+const HELP: &str = "\
+JSON, one object: the fields of `jukebox log --json`; sections (name, lines, omitted: how many
+lines were left out), events (seq, kind, t, title, bytes: the length of its line), changes
+(path, change: A added, M modified, D removed, ? may have been written; before and after: the
+certainty; modes: before and after, where they differ; outside: nobody's call did it).
+Texts are made safe to show; --raw gives them as they are.";
+
+impl Args {
+    pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
+        let looked = self.place.open(around)?;
+        if looked.spot.step.0 == 0 {
+            return Err(Failure::unusable(
+                "this place is before the first step, where nothing happened; try @1",
+            ));
+        }
+        let detail = looked.run.step(looked.spot)?;
+        if self.raw {
+            raw(&looked, &detail, out)?;
+        } else if self.json {
+            out.json(&object(&looked, &detail))?;
+        } else {
+            print(&detail, out)?;
+        }
+        Ok(Answer::Yes)
+    }
+}
+
+fn raw(looked: &Looked, detail: &StepDetail, out: &mut Output) -> Result<(), Failure> {
+    let events = detail.events.iter().map(|event| event.seq);
+    let wanted: Vec<_> = match looked.place.target {
+        Target::Seq(seq) => vec![seq],
+        _ => events.collect(),
+    };
+    for seq in wanted {
+        let mut record = looked.run.record(seq)?;
+        record.push(b'\n');
+        out.bytes(&record)?;
+    }
+    Ok(())
+}
+
+fn object(looked: &Looked, detail: &StepDetail) -> Value {
+    let line = looked.run.line_of(looked.spot);
+    let summary = looked.run.summary();
+    let branch = summary.branches.iter().find(|branch| branch.id == line);
+    let files: Vec<TapePath> = detail.changes.iter().map(|row| row.path.clone()).collect();
+    let mut problems = looked.run.problems_by_step(line);
+    let problems = problems.remove(&detail.row.number).unwrap_or_default();
+    let mut object = branch.map_or(Value::Null, |branch| {
+        log::object(&detail.row, branch, &files, &problems)
+    });
+    if let Value::Object(step) = &mut object {
+        let sections: Vec<Value> = detail.sections.iter().map(section).collect();
+        let events: Vec<Value> = detail.events.iter().map(event).collect();
+        let changes: Vec<Value> = detail.changes.iter().map(change).collect();
+        step.insert("sections".to_owned(), sections.into());
+        step.insert("events".to_owned(), events.into());
+        step.insert("changes".to_owned(), changes.into());
+    }
+    object
+}
+
+fn section(section: &Section) -> Value {
+    json!({
+        "name": section.name.as_str(),
+        "lines": fields::lines(&section.lines),
+        "omitted": section.omitted,
+    })
+}
+
+fn event(event: &EventRow) -> Value {
+    json!({
+        "seq": event.seq.0,
+        "kind": event.kind_name.as_str(),
+        "t": event.t,
+        "title": event.title.as_str(),
+        "bytes": event.bytes,
+    })
+}
+
+fn change(row: &ChangeRow) -> Value {
+    fields::with_path(
+        &row.path,
+        json!({
+            "change": row.change.letter().to_string(),
+            "before": row.certainty.0.as_str(),
+            "after": row.certainty.1.as_str(),
+            "modes": row.mode.map(|(before, after)| {
+                [fields::mode(Some(before)), fields::mode(Some(after))]
+            }),
+            "outside": row.is_outside,
+        }),
+    )
+}
+
+fn print(detail: &StepDetail, out: &mut Output) -> Result<(), Failure> {
+    let row = &detail.row;
+    let mut words = vec![
+        row.kind.as_str().to_owned(),
+        row.outcome.as_str().to_owned(),
+        human::clock(Duration::from_micros(row.t)),
+    ];
+    if let Some(duration) = row.duration {
+        words.push(human::duration(Duration::from_micros(duration)));
+    }
+    if let Some(agent) = &row.agent {
+        words.push(format!("agent {agent}"));
+    }
+    let number = SafeText::line(&format!("step {} ", row.number));
+    let facts = SafeText::line(&format!(" ({})", words.join(", ")));
+    let mut title = row.actor.clone();
+    title.push(&SafeText::literal(if row.actor.is_empty() {
+        ""
+    } else {
+        " "
+    }));
+    title.push(&row.title);
+    out.spans(&[
+        (Style::Faint, &number),
+        (Style::Strong, &title),
+        (Style::Faint, &facts),
+    ])?;
+    for section in &detail.sections {
+        out.line(Style::Plain, &SafeText::default())?;
+        out.line(Style::Strong, &section.name)?;
+        for line in &section.lines {
+            out.line(Style::Plain, line)?;
+        }
+        if section.omitted > 0 {
+            let more = human::plural(section.omitted as u64, "more line", "more lines");
+            out.line(Style::Faint, &SafeText::line(&format!("… {more}")))?;
+        }
+    }
+    if !detail.changes.is_empty() {
+        heading("files", out)?;
+        for change in &detail.changes {
+            print_change(change, out)?;
+        }
+    }
+    heading("events", out)?;
+    for event in &detail.events {
+        let start = SafeText::line(&format!("{:>6} {:<15} ", event.seq.0, event.kind_name));
+        out.spans(&[(Style::Faint, &start), (Style::Plain, &event.title)])?;
+    }
+    Ok(())
+}
+
+fn heading(name: &'static str, out: &mut Output) -> Result<(), Failure> {
+    out.line(Style::Plain, &SafeText::default())?;
+    out.line(Style::Strong, &SafeText::literal(name))?;
+    Ok(())
+}
+
+fn print_change(row: &ChangeRow, out: &mut Output) -> Result<(), Failure> {
+    let mut notes = Vec::new();
+    if row.certainty.1 != Certainty::Exact && row.certainty.1 != Certainty::Absent {
+        notes.push(row.certainty.1.as_str().to_owned());
+    }
+    if let Some((before, after)) = row.mode {
+        notes.push(format!("mode {before:o} to {after:o}"));
+    }
+    if row.is_outside {
+        notes.push("outside change".to_owned());
+    }
+    let letter = SafeText::line(&format!("{} ", row.change.letter()));
+    let path = SafeText::from_bytes(row.path.as_bytes());
+    let notes = match notes.as_slice() {
+        [] => SafeText::default(),
+        notes => SafeText::line(&format!("  ({})", notes.join(", "))),
+    };
+    out.spans(&[
+        (Style::Place, &letter),
+        (Style::Plain, &path),
+        (Style::Doubt, &notes),
+    ])?;
+    Ok(())
+}
