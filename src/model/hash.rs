@@ -18,6 +18,11 @@ impl BlobHash {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
+    /// The name of the bytes with this digest, for who hashes what does not fit in memory.
+    pub const fn from_digest(digest: [u8; 32]) -> Self {
+        Self(digest)
+    }
+
     /// The hash as it is.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
