@@ -76,6 +76,7 @@ impl SourceArgs {
         let options = OpenOptions {
             places: around.places.clone(),
             base: self.base.clone(),
+            file_history: None,
         };
         Ok(Debugger::open(source, &options)?)
     }

@@ -37,6 +37,7 @@ impl Environment {
             places: Places {
                 imports: user_directory("XDG_DATA_HOME", ".local/share")
                     .map(|directory| directory.join("imports")),
+                here: env::current_dir().ok(),
             },
             has_terminal,
             has_screen: has_terminal && has_controlling_terminal(),

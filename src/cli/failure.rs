@@ -121,7 +121,9 @@ impl From<OpenError> for Failure {
             OpenError::UnknownFormat(..) | OpenError::NothingReadable { .. } => {
                 "; the file is untouched"
             }
-            OpenError::Io(..) => "",
+            OpenError::NotYet { .. } => "; tapes and transcripts of Claude Code are",
+            OpenError::IsTape(_) => "; `jukebox open` opens it",
+            OpenError::Io(..) | OpenError::Import(_) => "",
         };
         Self::unusable(format!("{error}{hint}"))
     }

@@ -1,12 +1,15 @@
 //! Opening a run: a tape, or a foreign transcript that is imported on the way.
 //!
-//! Opening runs nothing and connects to nothing.
+//! Opening runs nothing, connects to nothing, and does not write to what is opened.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::import::{self, ImportError};
+use crate::import::claude_code::Transcript;
+use crate::import::{Format, sniff};
 use crate::model::{Header, Problem};
 use crate::state::State;
 use crate::tape::{Tape, TapeBytes};
@@ -19,6 +22,8 @@ pub struct Debugger {
     pub(super) state: State,
     pub(super) header: Header,
     pub(super) notices: Vec<String>,
+    /// Of a transcript, what was wrong with it.
+    pub(super) transcript_problems: Vec<Problem>,
 }
 
 /// Where a run comes from.
@@ -26,7 +31,7 @@ pub struct Debugger {
 pub enum Source {
     /// A file.
     Path(PathBuf),
-    /// Bytes that come once, such as standard input. They are kept in a file without a name.
+    /// Bytes that come once. They are kept in a file without a name.
     Stream(io::Stdin),
     /// The tape that is built into the program.
     Demo,
@@ -38,6 +43,8 @@ pub enum Source {
 pub struct Places {
     /// Where imported transcripts are kept as tapes.
     pub imports: Option<PathBuf>,
+    /// The current directory: what a base is named relative to.
+    pub here: Option<PathBuf>,
 }
 
 /// How to open a run.
@@ -45,8 +52,10 @@ pub struct Places {
 pub struct OpenOptions {
     /// The user's directories.
     pub places: Places,
-    /// Where the files come from that a transcript never shows.
+    /// Where the files come from that a transcript never shows: a directory, or `git:COMMIT`.
     pub base: Option<String>,
+    /// Where the agent's program keeps the files it edited, if that may be read.
+    pub file_history: Option<PathBuf>,
 }
 
 /// A run cannot be opened. Nothing was written, and nothing was lost.
@@ -62,8 +71,19 @@ pub enum OpenError {
     #[error("{0} is empty")]
     Empty(String),
     /// It is no format that is known here.
-    #[error("{0} is no tape and no transcript that is known here: {1}")]
-    UnknownFormat(String, String),
+    #[error("{0} is no tape and no transcript of Claude Code")]
+    UnknownFormat(String),
+    /// It is a format that is recognised, and not read yet.
+    #[error("{name} is {format}; that is not read yet")]
+    NotYet {
+        /// The file.
+        name: String,
+        /// What it is.
+        format: &'static str,
+    },
+    /// It is a tape already.
+    #[error("{0} is a tape already; there is nothing to import")]
+    IsTape(String),
     /// Nothing in it can be read.
     #[error("nothing in {name} can be read: {first}")]
     NothingReadable {
@@ -72,73 +92,122 @@ pub enum OpenError {
         /// The first of its problems.
         first: String,
     },
+    /// It is a transcript, and cannot be imported.
+    #[error(transparent)]
+    Import(Box<ImportError>),
     /// It could not be read.
     #[error("{0} could not be read: {1}")]
     Io(String, io::Error),
 }
 
+/// Bytes of a file that are looked at to tell what it is.
+const SNIFFED: usize = 256 << 10;
+/// The tape that is built into the program.
+const DEMO: &[u8] = include_bytes!("../../demo-tapes/bug-hunt.jsonl");
+
 impl Debugger {
-    /// Opens a run. Costs one pass over its lines.
+    /// Opens a run. Costs one pass over its lines; of a transcript that was not opened
+    /// before, its import.
     pub fn open(source: Source, options: &OpenOptions) -> Result<Self, OpenError> {
         match source {
             Source::Path(path) => Self::open_path(&path, options),
             Source::Stream(stream) => {
                 let name = "standard input".to_owned();
                 let file = spool(stream).map_err(|error| OpenError::Io(name.clone(), error))?;
-                Self::open_bytes(name, TapeBytes::File(Arc::new(file)), options)
+                Self::open_file(name, None, file, options)
             }
-            Source::Demo => {
-                let bytes: &[u8] = DEMO;
-                Self::open_bytes("demo".to_owned(), TapeBytes::Memory(bytes.into()), options)
-            }
+            Source::Demo => Self::open_tape("demo".to_owned(), TapeBytes::Memory(DEMO.into())),
         }
     }
 
     fn open_path(path: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
-        let shown = path.display().to_string();
-        let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => OpenError::NotFound(shown.clone()),
-            _ => OpenError::Io(shown.clone(), error),
-        };
-        let metadata = std::fs::metadata(path).map_err(failed)?;
-        if metadata.is_dir() {
-            return Err(OpenError::IsDirectory(shown));
-        }
-        let file = File::open(path).map_err(failed)?;
+        let file = open_file(path)?;
         let name = path.file_name().unwrap_or(path.as_os_str());
         let name = name.to_string_lossy().into_owned();
-        if !metadata.is_file() {
-            // A pipe, as shells make for <(…): it is read once.
-            let file = spool(file).map_err(failed)?;
-            return Self::open_bytes(name, TapeBytes::File(Arc::new(file)), options);
+        let failed = |error| OpenError::Io(name.clone(), error);
+        if file.metadata().map_err(failed)?.is_file() {
+            return Self::open_file(name, Some(path), file, options);
         }
-        Self::open_bytes(name, TapeBytes::File(Arc::new(file)), options)
+        // A pipe, as shells make for <(…): it is read once.
+        let file = spool(file).map_err(failed)?;
+        Self::open_file(name, None, file, options)
     }
 
-    fn open_bytes(
+    fn open_file(
         name: String,
-        bytes: TapeBytes,
-        _options: &OpenOptions,
+        path: Option<&Path>,
+        file: File,
+        options: &OpenOptions,
     ) -> Result<Self, OpenError> {
-        let failed = |error| OpenError::Io(name.clone(), error);
-        if bytes.is_empty().map_err(failed)? {
-            return Err(OpenError::Empty(name));
+        let bytes = TapeBytes::File(Arc::new(file));
+        match sniffed(&name, &bytes)? {
+            Format::NativeTape => Self::open_tape(name, bytes),
+            Format::ClaudeCode => {
+                let transcript = match (path, &bytes) {
+                    (Some(path), _) => Transcript::At(path),
+                    (None, TapeBytes::File(file)) => Transcript::Open(file, &name),
+                    (None, _) => return Err(OpenError::UnknownFormat(name)),
+                };
+                let tape = import::imported(transcript, options)
+                    .map_err(|error| OpenError::Import(Box::new(error)))?;
+                let mut run = Self::open_tape(name, tape)?;
+                run.transcript_problems = import::transcript_problems(&run.tape);
+                Ok(run)
+            }
+            Format::NotYet(format) => Err(OpenError::NotYet { name, format }),
+            Format::Empty => Err(OpenError::Empty(name)),
+            Format::Unknown => Err(OpenError::UnknownFormat(name)),
         }
+    }
+
+    fn open_tape(name: String, bytes: TapeBytes) -> Result<Self, OpenError> {
+        let failed = |error| OpenError::Io(name.clone(), error);
         let mut state = State::default();
         let tape = Tape::read(bytes, &mut state).map_err(failed)?;
         let header = tape.header().map_err(failed)?;
-        Ok(Self {
+        let run = Self {
             name,
             tape,
             state,
             header,
             notices: Vec::new(),
-        })
+            transcript_problems: Vec::new(),
+        };
+        run.refuse_if_nothing_is_readable()?;
+        Ok(run)
     }
 
-    /// Everything that is wrong with the tape, in the order of lines.
+    fn refuse_if_nothing_is_readable(&self) -> Result<(), OpenError> {
+        let events = &self.tape.index.events;
+        let is_gap = |position| events.kind(position) == Some(crate::model::Kind::Gap);
+        let (problems, is_all_gaps) = (self.tape.problems(), (0..events.len()).all(is_gap));
+        match problems.first() {
+            Some(first) if is_all_gaps => Err(OpenError::NothingReadable {
+                name: self.name.clone(),
+                first: first.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a file that is no transcript.
+    pub(super) fn expect_transcript(path: &Path) -> Result<(), OpenError> {
+        let name = path.display().to_string();
+        let bytes = TapeBytes::File(Arc::new(open_file(path)?));
+        match sniffed(&name, &bytes)? {
+            Format::ClaudeCode => Ok(()),
+            Format::NativeTape => Err(OpenError::IsTape(name)),
+            Format::NotYet(format) => Err(OpenError::NotYet { name, format }),
+            Format::Empty => Err(OpenError::Empty(name)),
+            Format::Unknown => Err(OpenError::UnknownFormat(name)),
+        }
+    }
+
+    /// Everything that is wrong with the tape or the transcript, in the order of lines.
     pub fn problems(&self) -> Vec<Problem> {
-        self.tape.problems()
+        let mut problems = self.transcript_problems.clone();
+        problems.extend(self.tape.problems());
+        problems
     }
 
     /// The header of the tape.
@@ -147,8 +216,32 @@ impl Debugger {
     }
 }
 
-/// The tape that is built into the program.
-const DEMO: &[u8] = b"";
+fn open_file(path: &Path) -> Result<File, OpenError> {
+    let shown = path.display().to_string();
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => OpenError::NotFound(shown.clone()),
+        _ => OpenError::Io(shown.clone(), error),
+    };
+    let file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_dir() {
+        return Err(OpenError::IsDirectory(shown));
+    }
+    Ok(file)
+}
+
+fn sniffed(name: &str, bytes: &TapeBytes) -> Result<Format, OpenError> {
+    let failed = |error| OpenError::Io(name.to_owned(), error);
+    let mut start = vec![0; SNIFFED];
+    let mut filled = 0;
+    while let Some(rest) = start.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match bytes.read_at(filled as u64, rest).map_err(failed)? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    start.truncate(filled);
+    Ok(sniff(&start))
+}
 
 /// Keeps a stream in a file that has no name and is gone with the program.
 fn spool(mut stream: impl io::Read) -> io::Result<File> {

@@ -130,6 +130,16 @@ pub enum ImportError<E> {
     Write(E),
 }
 
+/// The id of the tape that a transcript becomes: the same for the same bytes of all its
+/// files. Costs a pass over them.
+pub fn tape_id<E>(transcript: Transcript<'_>, options: &Options) -> Result<String, ImportError<E>> {
+    let survey = Survey::of(transcript, options).map_err(|source| ImportError::Read {
+        name: transcript.name(),
+        source,
+    })?;
+    Ok(survey.header().id)
+}
+
 /// Reads a transcript and all that belongs to it. Its events go to the sink that is opened
 /// with the tape's header.
 pub fn import<S: EventSink>(

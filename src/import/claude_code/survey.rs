@@ -49,6 +49,7 @@ pub struct Survey {
 pub(super) struct AgentFile {
     pub(super) id: String,
     pub(super) path: PathBuf,
+    hash: BlobHash,
     /// The call that started it, where a result names it.
     pub(super) call: Option<String>,
     pub(super) started: Option<WallTime>,
@@ -83,6 +84,7 @@ impl Survey {
             survey.agents.push(AgentFile {
                 id,
                 path,
+                hash: pass.hash,
                 call: None,
                 started: pass.started,
             });
@@ -148,10 +150,13 @@ impl Survey {
         }
     }
 
-    /// The id of the tape: the same for the same bytes and the same importer.
+    /// The id of the tape: the same for the same bytes of all files, and the same importer.
     fn id(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.hash.as_bytes());
+        for agent in &self.agents {
+            hasher.update(agent.hash.as_bytes());
+        }
         hasher.update(IMPORTER_VERSION.as_bytes());
         let mut bytes = [0; 16];
         bytes.copy_from_slice(hasher.finalize().as_bytes().split_at(16).0);

@@ -297,7 +297,9 @@ impl Index {
             },
             Seq(seq),
         );
-        self.current_line = lane.line;
+        if tells_the_current_line(kind) {
+            self.current_line = lane.line;
+        }
         if kind == Kind::Snapshot {
             self.snapshots.push(position);
         }
@@ -452,6 +454,22 @@ fn names_a_parent(header: &str) -> bool {
         };
         line.content.iter().any(is_parent)
     })
+}
+
+/// Whether the run itself goes on with such an event; the others are about the tape, and
+/// stand on whatever line their writer thinks of.
+const fn tells_the_current_line(kind: Kind) -> bool {
+    !matches!(
+        kind,
+        Kind::Tape
+            | Kind::Raw
+            | Kind::Note
+            | Kind::Gap
+            | Kind::Blob
+            | Kind::Snapshot
+            | Kind::End
+            | Kind::Unknown
+    )
 }
 
 /// The first 64 bits of a hash as it is written.

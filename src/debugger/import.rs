@@ -1,0 +1,221 @@
+//! Foreign transcripts: imported to a tape of their own, or on the way to being opened.
+//!
+//! A transcript that is opened is kept as a tape among the user's data, under an id made of
+//! its bytes, so that the same transcript is imported once. The transcript itself is only read.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{Debugger, OpenError, OpenOptions};
+use crate::import::Report;
+use crate::import::base::{BaseError, open_base};
+use crate::import::claude_code::{self, Options, Transcript};
+use crate::model::{Body, Event, Outcome, Problem, ProblemKind};
+use crate::tape::{
+    RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Tape, TapeBytes,
+};
+
+pub use crate::import::{EditCounts, Report as ImportReport};
+
+/// Problems of a transcript that are kept in its tape; more are counted.
+const MAX_PROBLEMS: usize = 1000;
+/// The field of a note in which they are kept.
+const PROBLEMS: &str = "problems";
+
+/// A transcript cannot be imported. What was begun was removed again.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// It is no transcript that can be imported.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The base cannot be used.
+    #[error(transparent)]
+    Base(#[from] BaseError),
+    /// The transcript could not be read.
+    #[error("{0}")]
+    Read(String),
+    /// The tape could not be written.
+    #[error("the tape could not be written: {0}")]
+    Write(#[from] RecordError),
+    /// The tape could not be put in its place.
+    #[error("the tape could not be put in its place: {0}")]
+    Place(#[from] io::Error),
+}
+
+type Imported = claude_code::ImportError<RecordError>;
+
+impl From<Imported> for ImportError {
+    fn from(error: Imported) -> Self {
+        match error {
+            Imported::Write(error) => Self::Write(error),
+            read @ Imported::Read { .. } => Self::Read(read.to_string()),
+        }
+    }
+}
+
+/// Imports a transcript to a new tape at `out`, which must not exist yet.
+pub fn import(source: &Path, out: &Path, options: &OpenOptions) -> Result<Report, ImportError> {
+    Debugger::expect_transcript(source)?;
+    let written = import_to(Transcript::At(source), out, options);
+    if written.is_err() && !matches!(written, Err(ImportError::Write(RecordError::Exists(_)))) {
+        // A tape that is not whole would pass for the whole run.
+        let _ = fs::remove_file(out);
+    }
+    written
+}
+
+/// Imports a transcript into memory, to see what the import makes of it.
+pub fn import_report(source: &Path, options: &OpenOptions) -> Result<Report, ImportError> {
+    Debugger::expect_transcript(source)?;
+    let (report, _) = import_into_memory(Transcript::At(source), options)?;
+    Ok(report)
+}
+
+fn import_to(
+    transcript: Transcript<'_>,
+    out: &Path,
+    options: &OpenOptions,
+) -> Result<Report, ImportError> {
+    let (report, recorder) =
+        claude_code::import(transcript, &importer_options(options)?, |header| {
+            Recorder::create(out, header, recorder_options())
+        })?;
+    finish(recorder, &report)?;
+    Ok(report)
+}
+
+pub(super) fn import_into_memory(
+    transcript: Transcript<'_>,
+    options: &OpenOptions,
+) -> Result<(Report, TapeBytes), ImportError> {
+    let (report, recorder) =
+        claude_code::import(transcript, &importer_options(options)?, |header| {
+            Recorder::in_memory(header, recorder_options())
+        })?;
+    let bytes = recorder.bytes();
+    finish(recorder, &report)?;
+    Ok((report, bytes))
+}
+
+/// The tape of a transcript: the one that is kept, or a new one.
+pub(super) fn imported(
+    transcript: Transcript<'_>,
+    options: &OpenOptions,
+) -> Result<TapeBytes, ImportError> {
+    // Another base gives another tape; such a one is kept only where the user says so.
+    let Some(directory) = options
+        .places
+        .imports
+        .as_ref()
+        .filter(|_| options.base.is_none())
+    else {
+        return Ok(import_into_memory(transcript, options)?.1);
+    };
+    let importer = importer_options(options)?;
+    let kept = directory.join(format!(
+        "{}.jsonl",
+        claude_code::tape_id(transcript, &importer)?
+    ));
+    if let Ok(file) = File::open(&kept) {
+        return Ok(TapeBytes::File(file.into()));
+    }
+    match keep(transcript, directory, &kept, options) {
+        Ok(file) => Ok(TapeBytes::File(file.into())),
+        // A full disk or a read-only home must not keep anybody from looking.
+        Err(ImportError::Write(_) | ImportError::Place(_)) => {
+            Ok(import_into_memory(transcript, options)?.1)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Imports beside the place where the tape is kept, and moves it there when it is whole.
+fn keep(
+    transcript: Transcript<'_>,
+    directory: &Path,
+    kept: &Path,
+    options: &OpenOptions,
+) -> Result<File, ImportError> {
+    fs::create_dir_all(directory)?;
+    let part = tempfile::Builder::new()
+        .prefix(".part-")
+        .tempdir_in(directory)?;
+    let tape = part.path().join("tape.jsonl");
+    import_to(transcript, &tape, options)?;
+    let file = File::open(&tape)?;
+    fs::rename(&tape, kept)?;
+    Ok(file)
+}
+
+fn importer_options(options: &OpenOptions) -> Result<Options, ImportError> {
+    let here = options.places.here.as_deref().unwrap_or(Path::new("."));
+    let base = match &options.base {
+        Some(named) => Some(open_base(named, here)?),
+        None => None,
+    };
+    Ok(Options {
+        base,
+        file_history: options.file_history.clone(),
+    })
+}
+
+/// An import can be done again: it need not be on the disk before it goes on. It takes no
+/// snapshots: a transcript shows some files, and a snapshot is a word about all of them.
+fn recorder_options() -> RecorderOptions {
+    RecorderOptions {
+        sync: SyncPolicy::None,
+        snapshots: SnapshotPolicy::Never,
+        ..RecorderOptions::default()
+    }
+}
+
+/// Ends a tape that was imported. What was wrong with the transcript is kept in it.
+fn finish(mut recorder: Recorder, report: &Report) -> Result<(), RecordError> {
+    let problems = report.problems.len();
+    if problems > 0 {
+        let mut note = Event::new(Body::Note {
+            text: format!("{problems} problems of the transcript"),
+        });
+        let kept = report.problems.iter().take(MAX_PROBLEMS);
+        let kept: Vec<Value> = kept.map(problem_value).collect();
+        note.extra.insert(PROBLEMS.to_owned(), kept.into());
+        recorder.append(note)?;
+    }
+    recorder.close(Outcome::None)
+}
+
+fn problem_value(problem: &Problem) -> Value {
+    json!({
+        "line": problem.line,
+        "offset": problem.offset,
+        "kind": problem.kind.as_str(),
+        "message": problem.message,
+    })
+}
+
+/// What was wrong with the transcript that a tape was imported from.
+pub(super) fn transcript_problems(tape: &Tape) -> Vec<Problem> {
+    // The note stands before the last snapshot and the end.
+    const BACK: u32 = 4;
+    let events = tape.index.events.len();
+    let last = (events.saturating_sub(BACK)..events).rev();
+    let note = last
+        .filter_map(|position| tape.event(position).ok())
+        .find(|event| event.extra.contains_key(PROBLEMS));
+    let kept = note.and_then(|mut note| note.extra.remove(PROBLEMS));
+    let Some(Value::Array(kept)) = kept else {
+        return Vec::new();
+    };
+    let problem = |value: &Value| {
+        Some(Problem {
+            line: value.get("line")?.as_u64()?,
+            offset: value.get("offset")?.as_u64()?,
+            kind: ProblemKind::parse(value.get("kind")?.as_str()?)?,
+            message: value.get("message")?.as_str()?.to_owned(),
+        })
+    };
+    kept.iter().filter_map(problem).collect()
+}
