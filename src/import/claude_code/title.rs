@@ -9,7 +9,8 @@ use super::effects::text;
 /// The most characters that a title has.
 const WIDTH: usize = 80;
 
-/// The title of a tool call. Paths below the root are shown from there.
+/// The title of a tool call, beside which its name stands anyway. Paths below the root are
+/// shown from there.
 pub(super) fn call(name: &str, arguments: &Value, root: &str) -> String {
     const NAMED: [&str; 9] = [
         "file_path",
@@ -28,24 +29,17 @@ pub(super) fn call(name: &str, arguments: &Value, root: &str) -> String {
             .and_then(|rest| rest.strip_prefix('/'));
         rest.unwrap_or(path).to_owned()
     };
-    let found = match name {
-        "Bash" => text(arguments, "command").map(|command| ("", command.to_owned())),
-        "Grep" => {
-            let pattern = text(arguments, "pattern").unwrap_or_default();
-            let place = text(arguments, "path").map(|path| format!(" in {}", below_root(path)));
-            Some(("Grep ", format!("{pattern}{}", place.unwrap_or_default())))
-        }
-        _ => {
-            let named = NAMED.iter().find_map(|name| text(arguments, name));
-            let first = || arguments.as_object()?.values().find_map(Value::as_str);
-            let words = named.or_else(first).map(below_root);
-            return cut(&format!("{name} {}", words.unwrap_or_default()));
-        }
-    };
-    found.map_or_else(
-        || cut(name),
-        |(prefix, words)| cut(&format!("{prefix}{words}")),
-    )
+    if name == "Grep" {
+        let pattern = text(arguments, "pattern").unwrap_or_default();
+        let place = text(arguments, "path").map(|path| format!(" in {}", below_root(path)));
+        return cut(&format!("{pattern}{}", place.unwrap_or_default()));
+    }
+    let named = NAMED.iter().find_map(|name| text(arguments, name));
+    let first = || arguments.as_object()?.values().find_map(Value::as_str);
+    named
+        .or_else(first)
+        .map(|words| cut(&below_root(words)))
+        .unwrap_or_default()
 }
 
 /// The title of a file event.
@@ -112,21 +106,17 @@ mod tests {
         check(
             "Edit",
             r#"{"file_path":"/w/src/a.rs","old_string":"x"}"#,
-            "Edit src/a.rs",
+            "src/a.rs",
         );
-        check("Read", r#"{"file_path":"/etc/x"}"#, "Read /etc/x");
+        check("Read", r#"{"file_path":"/etc/x"}"#, "/etc/x");
         check(
             "Bash",
             r#"{"command":"ls -la\n  pwd","description":"d"}"#,
             "ls -la pwd",
         );
-        check(
-            "Grep",
-            r#"{"pattern":"fn","path":"/w/src"}"#,
-            "Grep fn in src",
-        );
-        check("mcp__x__y", r#"{"n":1,"what":"that"}"#, "mcp__x__y that");
-        check("Odd", "{}", "Odd");
+        check("Grep", r#"{"pattern":"fn","path":"/w/src"}"#, "fn in src");
+        check("mcp__x__y", r#"{"n":1,"what":"that"}"#, "that");
+        check("Odd", "{}", "");
     }
 
     #[test]
