@@ -68,7 +68,8 @@ use written::{Written, begins_the_run};
 use super::blobs::{BlobError, BlobSource, MAX_CHAIN};
 use super::manifest::Node;
 use super::pack::{Packer, is_base, splice};
-use super::wire::v1::{Scan, Stored, encode_event, scan_head, with_step};
+use super::wire::RawHead;
+use super::wire::v1::{Draft, Scan, Stored, scan_head};
 use super::{Tape, TapeBytes};
 use crate::model::{
     BlobHash, Body, Content, Event, FileOp, Header, Kind, LineHash, Micros, Outcome, Seq,
@@ -445,29 +446,25 @@ impl Recorder {
 
     /// Writes the line of an event that lacks nothing, and takes it into the index.
     fn put_line(&mut self, event: &Event, stored: &Stored<'_>) -> std::io::Result<()> {
-        let line = encode_event(event, stored, self.prev);
-        let step = match scan_head(&line) {
+        let mut draft = Draft::new(event, stored, self.prev);
+        let (offset, seq, kind) = (self.tape.end.offset, self.next_seq, event.kind());
+        let index = &mut self.tape.index;
+        let step = match scan_head(draft.head()) {
             Scan::Head(head) => {
-                let offset = self.tape.end.offset;
-                let index = &mut self.tape.index;
-                let indexed = index.push(&head, event.kind(), offset, self.next_seq, None);
+                let indexed = index.push(&head, kind, offset, seq, None);
                 indexed.step.and_then(|step| index.number_of(step))
             }
-            // The header of a tape has no line before it, and no step.
+            // A header has no line before it, and no step.
             Scan::Incomplete | Scan::OtherOrder => {
-                let head = super::wire::RawHead::default();
-                let kind = event.kind();
-                self.tape
-                    .index
-                    .push(&head, kind, self.tape.end.offset, self.next_seq, None);
+                index.push(&RawHead::default(), kind, offset, seq, None);
                 None
             }
         };
-        let mut line = match step {
-            // A fork's steps go on from its parent's, which are not known here.
-            Some(step) if !self.is_fork => with_step(line, step),
-            _ => line,
-        };
+        // A fork's steps go on from its parent's, which are not known here.
+        if let Some(step) = step.filter(|_| !self.is_fork) {
+            draft.put_step(step);
+        }
+        let mut line = draft.finish(event, stored);
         let hash = LineHash::of(&line);
         line.push(b'\n');
         if let Err(error) = self.sink.append(&line) {

@@ -11,7 +11,7 @@ pub use decode::{BlobParts, decode_blob, decode_event, snapshot_directories};
 pub use directory::{
     DirectoryEntries, DirectoryEntry, DirectoryError, decode_directory, put_entry,
 };
-pub use encode::{Encoded, Stored, encode_event, with_step};
+pub use encode::{Draft, Encoded, Stored, encode_event};
 pub use head::{Enc, RawHead};
 pub use line::{Line, LineError, parse_record};
 pub use scan::{Scan, scan_head};

@@ -40,38 +40,68 @@ pub type Encoded = Vec<u8>;
 ///
 /// `Content::Bytes` must have been replaced by `Content::Blob` and `stored` by then.
 pub fn encode_event(event: &Event, stored: &Stored<'_>, prev: Option<LineHash>) -> Encoded {
-    let mut line = Object::new();
-    let head = &event.head;
-    line.put("seq", &head.seq.unwrap_or_default().0);
-    line.put("t", &head.t.unwrap_or_default());
-    line.put("kind", event.body.kind_name());
-    line.put_some("step", head.step.as_ref());
-    line.put_some("branch", head.branch.as_ref());
-    line.put_some("agent", head.agent.as_ref());
-    line.put_some("call", head.call.as_ref());
-    line.put_some("txn", head.txn.as_ref());
-    put_head(&mut line, &event.body, stored);
-    put_loose_head(&mut line, &event.extra);
-    line.put_some("title", head.title.as_ref());
-    line.put_some("prev", prev.map(|prev| prev.to_string()).as_ref());
-    put_content(&mut line, &event.body, stored);
-    put_loose_content(&mut line, &event.extra);
-    line.finish()
+    Draft::new(event, stored, prev).finish(event, stored)
 }
 
-/// Writes the line again with the number of its step behind the kind.
-///
-/// The number is known only once the rest of the head is: the grouping reads the head.
-pub fn with_step(line: Encoded, step: StepNumber) -> Encoded {
-    const KIND: &[u8] = b",\"kind\":\"";
-    let kind = memchr::memmem::find(&line, KIND).map(|found| found + KIND.len());
-    let end = kind.and_then(|kind| {
-        let quote = memchr::memchr(b'"', line.get(kind..)?)?;
-        line.split_at_checked(kind + quote + 1)
-    });
-    match end {
-        Some((before, after)) => [before, format!(",\"step\":{step}").as_bytes(), after].concat(),
-        None => line,
+/// A line whose head stands and whose content does not: the number of its step is known only
+/// once the grouping has read the head.
+#[derive(Debug)]
+pub struct Draft(Object);
+
+impl Draft {
+    /// Writes the head of an event's line.
+    pub fn new(event: &Event, stored: &Stored<'_>, prev: Option<LineHash>) -> Self {
+        let mut line = Object::new();
+        let head = &event.head;
+        line.put("seq", &head.seq.unwrap_or_default().0);
+        line.put("t", &head.t.unwrap_or_default());
+        line.put("kind", event.body.kind_name());
+        line.put_some("step", head.step.as_ref());
+        line.put_some("branch", head.branch.as_ref());
+        line.put_some("agent", head.agent.as_ref());
+        line.put_some("call", head.call.as_ref());
+        line.put_some("txn", head.txn.as_ref());
+        put_head(&mut line, &event.body, stored);
+        put_loose_head(&mut line, &event.extra);
+        line.put_some("title", head.title.as_ref());
+        line.put_some("prev", prev.map(|prev| prev.to_string()).as_ref());
+        Self(line)
+    }
+
+    /// The head as far as it stands, for [`super::scan_head`].
+    pub fn head(&self) -> &[u8] {
+        &self.0.0
+    }
+
+    /// Puts the number of the step behind the kind of a head that has none.
+    pub fn put_step(&mut self, step: StepNumber) {
+        const KIND: &[u8] = b",\"kind\":\"";
+        let head = &mut self.0.0;
+        let kind = memchr::memmem::find(head, KIND).map(|found| found + KIND.len());
+        let quote = kind.and_then(|kind| Some(kind + memchr::memchr(b'"', head.get(kind..)?)?));
+        if let Some(quote) = quote {
+            let field = format!(",\"step\":{step}");
+            head.splice(quote + 1..quote + 1, field.into_bytes());
+        }
+    }
+
+    /// Writes the content behind the head.
+    pub fn finish(self, event: &Event, stored: &Stored<'_>) -> Encoded {
+        let mut line = self.0;
+        line.0.reserve(room_for(stored));
+        put_content(&mut line, &event.body, stored);
+        put_loose_content(&mut line, &event.extra);
+        line.finish()
+    }
+}
+
+/// About how many bytes a content takes in its line, so that they are moved once.
+const fn room_for(stored: &Stored<'_>) -> usize {
+    match stored {
+        Stored::Elsewhere => 64,
+        Stored::Text(text) => text.len() + text.len() / 8 + 64,
+        Stored::Zstd(frame) => frame.len() / 3 * 4 + 64,
+        Stored::Splice { ins, .. } => ins.len() + ins.len() / 8 + 128,
     }
 }
 
@@ -355,11 +385,12 @@ fn usage_value(usage: Usage) -> Value {
 }
 
 /// A JSON object under construction. Its keys stand in the order in which they were put.
+#[derive(Debug)]
 struct Object(Vec<u8>);
 
 impl Object {
     fn new() -> Self {
-        Self(Vec::with_capacity(256))
+        Self(Vec::with_capacity(512))
     }
 
     fn put<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
