@@ -78,10 +78,11 @@ impl Draft {
         const KIND: &[u8] = b",\"kind\":\"";
         let head = &mut self.0.0;
         let kind = memchr::memmem::find(head, KIND).map(|found| found + KIND.len());
-        let quote = kind.and_then(|kind| Some(kind + memchr::memchr(b'"', head.get(kind..)?)?));
-        if let Some(quote) = quote {
+        let behind =
+            kind.and_then(|kind| Some(kind + memchr::memchr(b'"', head.get(kind..)?)? + 1));
+        if let Some(behind) = behind {
             let field = format!(",\"step\":{step}");
-            head.splice(quote + 1..quote + 1, field.into_bytes());
+            head.splice(behind..behind, field.into_bytes());
         }
     }
 
