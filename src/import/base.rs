@@ -103,7 +103,11 @@ fn open_commit(commit: &str, here: &Path) -> Result<Base, BaseError> {
         let repository = open_repository(&root).ok()?;
         let tree = repository.find_tree(tree).ok()?;
         let entry = tree.lookup_entry(path.components()).ok()??;
-        let blob = entry.mode().is_blob().then(|| entry.object().ok()).flatten()?;
+        let blob = entry
+            .mode()
+            .is_blob()
+            .then(|| entry.object().ok())
+            .flatten()?;
         (blob.data.len() as u64 <= MAX_FILE).then(|| blob.data.clone())
     }))
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use super::events::EventEntry;
+use super::events::{EventEntry, Origin};
 use super::grouper::flags_of;
 use super::steps::{Lane, StepFlags};
 use super::{BlobId, BranchEntry, BranchKind, Index, TransactionEntry, TransactionState};
@@ -38,6 +38,11 @@ pub trait IndexSink {
     fn wants_whole(&self, _kind: Kind) -> bool {
         false
     }
+
+    /// A line as it stands; see [`ScanSink::line`]. A break ends the pass.
+    fn line(&mut self, _line: &[u8], _at: ScanEnd) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 impl IndexSink for () {
@@ -62,7 +67,8 @@ impl Index {
         };
         let end = scan(bytes, start, &mut pass)?;
         // Of the last line, only the head was looked at: what else stands on it?
-        pass.prove_last_line(end.offset);
+        let last = pass.unproven.take();
+        pass.prove_line(last, end.offset);
         Ok(end)
     }
 }
@@ -77,26 +83,23 @@ struct Pass<'a, S> {
 
 impl<S: IndexSink> ScanSink for Pass<'_, S> {
     fn record(&mut self, record: Record<'_>) -> ControlFlow<()> {
-        let expected = self.expected_seq();
-        let mut seq = record.head.seq.unwrap_or(expected);
-        if record.head.seq.is_none() && !self.index.events.is_empty() {
+        let before = self.unproven.take();
+        let highest = self.index.events.highest();
+        let mut seq = record.head.seq.unwrap_or_else(|| self.expected_seq());
+        if highest.is_none() {
+            self.check_header(&record);
+        } else if record.head.seq.is_none() {
             let text = "an event without `seq`; it is taken as the next one";
             self.report(&record, ProblemKind::BadField, text.to_owned());
-        }
-        if self.index.events.is_empty() {
-            let is_header = record.head.kind() == Kind::Tape;
-            if !is_header {
-                let text = "the first line is no header; read as format 1";
-                self.report(&record, ProblemKind::BadHeader, text.to_owned());
-            }
-        } else if seq > expected {
-            self.prove_last_line(record.offset);
+        } else if seq > self.expected_seq() {
+            self.prove_line(before, record.offset);
             let expected = self.expected_seq();
             if seq > expected && !self.follows_a_parent() {
                 self.miss(&record, expected, seq);
             }
-        } else if seq < expected {
-            if let Some(known) = self.index.events.position(Seq(seq)) {
+        } else if highest.is_some_and(|highest| seq <= highest) {
+            if let Some(known) = self.index.events.recorded(Seq(seq)) {
+                self.unproven = unproven(&record);
                 return self.repeated(&record, known, seq);
             }
             let text = format!("event {seq} comes late; lines are read in the order they stand");
@@ -105,10 +108,7 @@ impl<S: IndexSink> ScanSink for Pass<'_, S> {
         if record.head.seq.is_none() {
             seq = self.expected_seq();
         }
-        self.unproven = match record.whole {
-            None => Some((record.offset, record.line_number)),
-            Some(_) => None,
-        };
+        self.unproven = unproven(&record);
         self.take(&record, seq);
         ControlFlow::Continue(())
     }
@@ -116,9 +116,13 @@ impl<S: IndexSink> ScanSink for Pass<'_, S> {
     fn problem(&mut self, problem: Problem) {
         if problem.kind.loses_events() {
             self.unproven = None;
-            self.gap(problem.offset);
+            self.gap(problem.offset, self.expected_seq());
         }
         self.index.problems.push(problem);
+    }
+
+    fn line(&mut self, line: &[u8], at: ScanEnd) -> ControlFlow<()> {
+        self.sink.line(line, at)
     }
 
     fn wants_whole(&self, kind: Kind) -> bool {
@@ -129,6 +133,23 @@ impl<S: IndexSink> ScanSink for Pass<'_, S> {
 impl<S: IndexSink> Pass<'_, S> {
     fn expected_seq(&self) -> u64 {
         self.index.events.next_seq().0
+    }
+
+    /// The first record should be a header, of a format that is known.
+    fn check_header(&mut self, record: &Record<'_>) {
+        if record.head.kind() != Kind::Tape {
+            let text = "the first line is no header; read as format 1";
+            return self.report(record, ProblemKind::BadHeader, text.to_owned());
+        }
+        let header = record.whole.map(Header::of).unwrap_or_default();
+        self.index.is_fork = header.has_parent;
+        if header.format != "1" {
+            let text = format!(
+                "the tape is of format {}; it is read as far as it is like format 1",
+                header.format
+            );
+            self.report(record, ProblemKind::BadHeader, text);
+        }
     }
 
     /// A fork's first event has its parent's number plus one.
@@ -151,7 +172,7 @@ impl<S: IndexSink> Pass<'_, S> {
             _ => format!("events {from} to {} are missing", to - 1),
         };
         self.report(record, ProblemKind::MissingSeq, text);
-        self.gap(record.offset);
+        self.gap(record.offset, from);
     }
 
     fn repeated(&mut self, record: &Record<'_>, known: u32, seq: u64) -> ControlFlow<()> {
@@ -167,7 +188,7 @@ impl<S: IndexSink> Pass<'_, S> {
         } else {
             let text = format!("two different events have the number {seq}; the first counts");
             self.report(record, ProblemKind::ConflictingSeq, text);
-            self.gap(record.offset);
+            self.gap(record.offset, seq);
         }
         ControlFlow::Continue(())
     }
@@ -187,8 +208,8 @@ impl<S: IndexSink> Pass<'_, S> {
 
     /// Reads the line before `end` with all care, if only its head was read so far: a
     /// record that was glued to it, or damage behind its head, would be lost in silence.
-    fn prove_last_line(&mut self, end: u64) {
-        let Some((offset, line_number)) = self.unproven.take() else {
+    fn prove_line(&mut self, unproven: Option<(u64, u64)>, end: u64) {
+        let Some((offset, line_number)) = unproven else {
             return;
         };
         let Some(len) = end
@@ -237,10 +258,11 @@ impl<S: IndexSink> Pass<'_, S> {
     }
 
     /// A gap where no event can be read: at this offset, of unknown content.
-    fn gap(&mut self, offset: u64) {
+    fn gap(&mut self, offset: u64, seq: u64) {
         let head = RawHead::default();
-        let seq = self.expected_seq();
-        let indexed = self.index.push(&head, Kind::Gap, offset, seq, None);
+        let indexed = self
+            .index
+            .enter(&head, Kind::Gap, offset, (seq, Origin::Implied), None);
         if let Some(step) = indexed.step {
             self.index.steps.flag(step, StepFlags::PROBLEM);
         }
@@ -249,9 +271,6 @@ impl<S: IndexSink> Pass<'_, S> {
 
     fn take(&mut self, record: &Record<'_>, seq: u64) {
         let kind = record.head.kind();
-        if kind == Kind::Tape {
-            self.index.is_fork = record.whole.is_some_and(names_a_parent);
-        }
         let indexed = self
             .index
             .push(&record.head, kind, record.offset, seq, record.implied_blob);
@@ -264,13 +283,25 @@ impl<S: IndexSink> Pass<'_, S> {
 }
 
 impl Index {
-    /// Enters an event behind those that are there.
+    /// Enters an event of the tape behind those that are there.
     pub(in crate::tape) fn push(
         &mut self,
         head: &RawHead<'_>,
         kind: Kind,
         offset: u64,
         seq: u64,
+        implied_blob: Option<BlobHash>,
+    ) -> Indexed {
+        let seq = (seq, Origin::Recorded);
+        self.enter(head, kind, offset, seq, implied_blob)
+    }
+
+    fn enter(
+        &mut self,
+        head: &RawHead<'_>,
+        kind: Kind,
+        offset: u64,
+        (seq, origin): (u64, Origin),
         implied_blob: Option<BlobHash>,
     ) -> Indexed {
         let position = self.events.len();
@@ -296,6 +327,7 @@ impl Index {
                 step: grouped.step,
             },
             Seq(seq),
+            origin,
         );
         self.current_line = lane.line;
         if kind == Kind::Snapshot {
@@ -445,13 +477,43 @@ impl Index {
     }
 }
 
-fn names_a_parent(header: &str) -> bool {
-    parse_record(header).is_ok_and(|(line, _)| {
-        let is_parent = |(key, raw): &(_, &serde_json::value::RawValue)| {
-            *key == "parent" && raw.get() != "null"
+/// The line of a record of which only the head was read: offset and number.
+fn unproven(record: &Record<'_>) -> Option<(u64, u64)> {
+    let is_head_only = record.whole.is_none();
+    is_head_only.then_some((record.offset, record.line_number))
+}
+
+/// What the pass wants to know of a header.
+struct Header {
+    format: String,
+    has_parent: bool,
+}
+
+impl Default for Header {
+    /// Written by hand, without a format.
+    fn default() -> Self {
+        Self {
+            format: "1".to_owned(),
+            has_parent: false,
+        }
+    }
+}
+
+impl Header {
+    fn of(record: &str) -> Self {
+        let mut header = Self::default();
+        let Ok((line, _)) = parse_record(record) else {
+            return header;
         };
-        line.content.iter().any(is_parent)
-    })
+        for (key, raw) in &line.content {
+            match &**key {
+                "format" => header.format = raw.get().chars().take(16).collect(),
+                "parent" => header.has_parent = raw.get() != "null",
+                _ => {}
+            }
+        }
+        header
+    }
 }
 
 /// The first 64 bits of a hash as it is written.
