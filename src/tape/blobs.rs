@@ -85,7 +85,7 @@ impl Tape {
         };
         check(&wanted, &bytes)?;
         for (name, at, del, ins) in splices.into_iter().rev() {
-            bytes = splice(&bytes, at, del, ins.as_bytes())
+            bytes = spliced(&bytes, at, del, ins.as_bytes())
                 .ok_or_else(|| BlobError::Damaged(name, "a splice outside its base".to_owned()))?;
             check(&name, &bytes)?;
         }
@@ -130,7 +130,7 @@ fn check(hash: &BlobHash, bytes: &[u8]) -> Result<(), BlobError> {
 }
 
 /// `base` with `del` bytes at `at` replaced by `ins`.
-fn splice(base: &[u8], at: u64, del: u64, ins: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn spliced(base: &[u8], at: u64, del: u64, ins: &[u8]) -> Option<Vec<u8>> {
     let start = usize::try_from(at).ok()?;
     let end = start.checked_add(usize::try_from(del).ok()?)?;
     let before = base.get(..start)?;

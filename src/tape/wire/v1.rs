@@ -1,13 +1,18 @@
 //! Version 1 of the wire, as `FORMAT.md` says.
 
+mod content;
 mod decode;
 mod directory;
 mod encode;
+mod fields;
 mod head;
 mod line;
+mod loose;
+mod object;
 mod scan;
 
-pub use decode::{BlobParts, decode_blob, decode_event, snapshot_directories};
+pub use content::{BlobParts, decode_blob, snapshot_directories};
+pub use decode::decode_event;
 pub use directory::{
     DirectoryEntries, DirectoryEntry, DirectoryError, decode_directory, put_entry,
 };
