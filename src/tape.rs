@@ -16,6 +16,7 @@ mod open;
 mod pack;
 mod recorder;
 mod scan;
+mod verify;
 pub mod wire;
 
 #[doc = include_str!("tape/FORMAT.md")]
@@ -28,9 +29,10 @@ pub use index::{
     Lane, StepEntry, StepFlags, Steps, TransactionEntry, TransactionState,
 };
 pub use lines::{LineContent, Piece, read_line, to_text};
-pub use manifest::{Directory, DirectoryTexts, FileNode, Manifest, Node};
+pub use manifest::{Difference, Differences, Directory, DirectoryTexts, FileNode, Manifest, Node};
 pub use open::Tape;
 pub use recorder::{
     OnFailure, RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, build,
 };
 pub use scan::{Record, ScanEnd, ScanSink, scan};
+pub use verify::{ContentStats, Progress, SnapshotStats, Verified, VerifyStats, verify};

@@ -7,6 +7,9 @@ use std::collections::VecDeque;
 use std::io::{self, Read as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
 use super::Tape;
 use super::wire::v1::{BlobParts, decode_blob};
 use crate::model::BlobHash;
@@ -82,7 +85,7 @@ impl Tape {
         };
         check(&wanted, &bytes)?;
         for (name, at, del, ins) in splices.into_iter().rev() {
-            bytes = splice(&bytes, at, del, ins.as_bytes())
+            bytes = spliced(&bytes, at, del, ins.as_bytes())
                 .ok_or_else(|| BlobError::Damaged(name, "a splice outside its base".to_owned()))?;
             check(&name, &bytes)?;
         }
@@ -127,7 +130,7 @@ fn check(hash: &BlobHash, bytes: &[u8]) -> Result<(), BlobError> {
 }
 
 /// `base` with `del` bytes at `at` replaced by `ins`.
-fn splice(base: &[u8], at: u64, del: u64, ins: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn spliced(base: &[u8], at: u64, del: u64, ins: &[u8]) -> Option<Vec<u8>> {
     let start = usize::try_from(at).ok()?;
     let end = start.checked_add(usize::try_from(del).ok()?)?;
     let before = base.get(..start)?;
@@ -147,28 +150,27 @@ pub(crate) fn decompress(frame: &[u8], len: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A small cache of decoded blobs: scrubbing goes back and forth over the same few.
+/// A small cache of decoded blobs: scrubbing goes back and forth over the same few, and a
+/// recorder writes changes of the same few. The oldest leaves first.
 #[derive(Debug, Default)]
 pub(super) struct BlobCache(Mutex<Cached>);
 
 #[derive(Debug, Default)]
 struct Cached {
-    blobs: VecDeque<(BlobHash, Arc<[u8]>)>,
+    blobs: HashMap<BlobHash, Arc<[u8]>, RandomState>,
+    order: VecDeque<BlobHash>,
     bytes: usize,
 }
 
 /// Bytes that the cache keeps at most.
 const CACHE: usize = 32 << 20;
-/// Blobs that the cache keeps at most: it is searched from end to end.
-const CACHE_BLOBS: usize = 256;
+/// What an entry takes beside its bytes.
+const ENTRY: usize = 128;
 
 impl BlobCache {
     pub(super) fn get(&self, hash: &BlobHash) -> Option<Arc<[u8]>> {
         let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut newest_first = cached.blobs.iter().rev();
-        newest_first
-            .find(|(name, _)| name == hash)
-            .map(|(_, bytes)| Arc::clone(bytes))
+        cached.blobs.get(hash).map(Arc::clone)
     }
 
     pub(super) fn put(&self, hash: BlobHash, bytes: &Arc<[u8]>) {
@@ -176,13 +178,18 @@ impl BlobCache {
             return;
         }
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        cached.bytes += bytes.len();
-        cached.blobs.push_back((hash, Arc::clone(bytes)));
-        while cached.bytes > CACHE || cached.blobs.len() > CACHE_BLOBS {
-            let Some((_, oldest)) = cached.blobs.pop_front() else {
+        if cached.blobs.insert(hash, Arc::clone(bytes)).is_some() {
+            return;
+        }
+        cached.order.push_back(hash);
+        cached.bytes += bytes.len() + ENTRY;
+        while cached.bytes > CACHE {
+            let Some(oldest) = cached.order.pop_front() else {
                 return;
             };
-            cached.bytes -= oldest.len();
+            if let Some(bytes) = cached.blobs.remove(&oldest) {
+                cached.bytes -= bytes.len() + ENTRY;
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 mod blob_table;
 mod branches;
 mod column;
+mod enter;
 mod events;
 mod grouper;
 mod pass;

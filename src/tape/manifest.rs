@@ -4,11 +4,13 @@
 //! wants the files of *any* step uses the table of the layer above: this knows only the
 //! newest state of every branch. It holds no contents and reads none.
 
+mod compare;
 mod tree;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use compare::{Difference, Differences};
 pub use tree::{Directory, DirectoryTexts, FileNode, Node};
 use tree::{Replaced, Tree};
 
@@ -140,13 +142,13 @@ impl Manifest {
     }
 
     /// A snapshot of a line: the root directory's hash, and the texts of the directories that
-    /// are not in `stored`. Only directories that changed since the last one are written anew.
+    /// are not stored yet. Only directories that changed since the last one are written anew.
     pub fn snapshot(
         &mut self,
         line: Option<&str>,
-        stored: &HashSet<BlobHash>,
+        is_stored: &dyn Fn(&BlobHash) -> bool,
     ) -> (BlobHash, DirectoryTexts) {
-        self.line(line.unwrap_or(MAIN)).tree.write(stored)
+        self.line(line.unwrap_or(MAIN)).tree.write(is_stored)
     }
 
     /// The line of this name, or the main one where it is unknown.

@@ -48,6 +48,7 @@
 //! nobody tells it, it does not know.
 
 mod budget;
+mod clock;
 mod flusher;
 mod lock;
 mod options;
@@ -55,25 +56,22 @@ mod resume;
 mod sink;
 #[cfg(test)]
 mod tests;
+mod write;
 mod written;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use clock::{Clock, now};
 pub use options::{OnFailure, RecordError, RecorderOptions, SnapshotPolicy, SyncPolicy};
 use sink::Sink;
 use written::{Written, begins_the_run};
 
-use super::blobs::{BlobError, BlobSource, MAX_CHAIN};
-use super::manifest::Node;
-use super::pack::{Packer, is_base, splice};
-use super::wire::v1::{Scan, Stored, encode_event, scan_head, with_step};
+use super::blobs::{BlobError, BlobSource};
+use super::pack::Packer;
+use super::wire::v1::Stored;
 use super::{Tape, TapeBytes};
-use crate::model::{
-    BlobHash, Body, Content, Event, FileOp, Header, Kind, LineHash, Micros, Outcome, Seq,
-    SnapshotReason, WallTime,
-};
+use crate::model::{BlobHash, Body, Event, Header, LineHash, Micros, Outcome, Seq, SnapshotReason};
 
 /// Writes a tape. Dropped without [`close`](Self::close), it leaves a valid tape that does
 /// not say how the run ended.
@@ -101,17 +99,6 @@ struct Failure {
     why: String,
     /// Events lost since, for which there is no gap on the tape yet.
     lost: u64,
-}
-
-/// What time an event has that says none.
-#[derive(Debug)]
-enum Clock {
-    /// That of the event before: nothing in memory depends on when it was written.
-    Still,
-    Running {
-        at_start: Micros,
-        since: Instant,
-    },
 }
 
 impl Recorder {
@@ -307,10 +294,13 @@ impl Recorder {
 
     fn write_snapshot(&mut self, reason: SnapshotReason) -> Result<Seq, RecordError> {
         let line = self.written.branch.clone();
-        let written = &mut self.written;
-        let (root, directories) = written
-            .manifest
-            .snapshot(line.as_deref(), &written.directories);
+        let Written {
+            manifest,
+            directories: stored,
+            ..
+        } = &mut self.written;
+        let is_stored = |hash: &BlobHash| stored.contains(hash);
+        let (root, directories) = manifest.snapshot(line.as_deref(), &is_stored);
         let mut event = Event::new(Body::Snapshot {
             root,
             reason,
@@ -328,7 +318,7 @@ impl Recorder {
         let why = format!("{} events were lost: {}", failure.lost, failure.why);
         let mut gap = Event::new(Body::Gap { why });
         gap.head.seq = Some(Seq(self.next_seq));
-        gap.head.t = Some(self.time());
+        gap.head.t = Some(self.clock.time(self.last_t));
         if self.put_line(&gap, &Stored::Elsewhere).is_ok() {
             if let Some(failure) = &mut self.failure {
                 failure.lost = 0;
@@ -336,180 +326,6 @@ impl Recorder {
             // What was lost is known here all the same: a snapshot heals the files.
             self.gap_snapshot_is_due = true;
         }
-    }
-
-    /// Writes an event, or loses it as the options say.
-    fn write(&mut self, mut event: Event) -> Result<Seq, RecordError> {
-        let seq = Seq(self.next_seq);
-        self.complete(&mut event, seq);
-        let content = take_bytes(&mut event.body);
-        let result = self.put(&event, content.as_ref());
-        match result {
-            Ok(()) => {
-                self.written.take(seq, &event);
-                if let Some((Some(hash), bytes)) = &content {
-                    self.tape.cache.put(*hash, bytes);
-                }
-                self.settle(event.kind())?;
-                Ok(seq)
-            }
-            Err(error) => {
-                self.lose(seq, &event, &error);
-                match self.options.on_failure {
-                    OnFailure::Stop => Err(RecordError::Write(error)),
-                    OnFailure::Continue => Ok(seq),
-                }
-            }
-        }
-    }
-
-    /// Fills in what the event does not say.
-    fn complete(&mut self, event: &mut Event, seq: Seq) {
-        event.head.seq = Some(seq);
-        event.head.step = None;
-        let t = event.head.t.unwrap_or_else(|| self.time());
-        self.last_t = t;
-        event.head.t = Some(t);
-        if let Some(title) = &mut event.head.title
-            && let Some((end, _)) = title.char_indices().nth(MAX_TITLE)
-        {
-            title.truncate(end);
-        }
-        if let Body::File(change) = &mut event.body
-            && change.was.is_none()
-            && matches!(change.op, FileOp::Write | FileOp::Remove)
-            && let Some(Node::File(file)) = self.written.manifest.get(&event.head, &change.path)
-            && file.is_proven
-        {
-            change.was = file.hash;
-        }
-    }
-
-    fn time(&self) -> Micros {
-        match &self.clock {
-            Clock::Still => self.last_t,
-            Clock::Running { at_start, since } => {
-                let passed = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
-                at_start.saturating_add(passed)
-            }
-        }
-    }
-
-    fn put(
-        &mut self,
-        event: &Event,
-        content: Option<&(Option<BlobHash>, Arc<[u8]>)>,
-    ) -> std::io::Result<()> {
-        let Some((name, bytes)) = content else {
-            return self.put_line(event, &Stored::Elsewhere);
-        };
-        let Some(name) = name else {
-            let stored = self.packer.whole(bytes)?;
-            return self.put_line(event, &stored);
-        };
-        let blobs = &self.tape.index.blobs;
-        if blobs
-            .find(name)
-            .is_some_and(|id| blobs.position(id).is_some())
-        {
-            return self.put_line(event, &Stored::Elsewhere);
-        }
-        let base = self.base_of(event, bytes.len());
-        let spliced = base.and_then(|(base, base_bytes)| splice(base, &base_bytes, bytes));
-        if let Some(stored @ Stored::Splice { base, .. }) = &spliced {
-            self.put_line(event, stored)?;
-            self.written.chained(name, base);
-            return Ok(());
-        }
-        let stored = self.packer.whole(bytes)?;
-        self.put_line(event, &stored)
-    }
-
-    /// What the file held before, if a content of `len` bytes may be a change of it.
-    fn base_of(&self, event: &Event, len: usize) -> Option<(BlobHash, Arc<[u8]>)> {
-        const WORTH_IT: usize = 512;
-        let Body::File(change) = &event.body else {
-            return None;
-        };
-        let Some(Node::File(file)) = self.written.manifest.get(&event.head, &change.path) else {
-            return None;
-        };
-        let base = file.hash?;
-        let is_fit = len >= WORTH_IT
-            && is_base(file.len?)
-            && is_base(len as u64)
-            && self.written.chain(&base) < MAX_CHAIN;
-        let bytes = is_fit.then(|| self.tape.blob(&base).ok()).flatten()?;
-        Some((base, bytes))
-    }
-
-    /// Writes the line of an event that lacks nothing, and takes it into the index.
-    fn put_line(&mut self, event: &Event, stored: &Stored<'_>) -> std::io::Result<()> {
-        let line = encode_event(event, stored, self.prev);
-        let step = match scan_head(&line) {
-            Scan::Head(head) => {
-                let offset = self.tape.end.offset;
-                let index = &mut self.tape.index;
-                let indexed = index.push(&head, event.kind(), offset, self.next_seq, None);
-                indexed.step.and_then(|step| index.number_of(step))
-            }
-            // The header of a tape has no line before it, and no step.
-            Scan::Incomplete | Scan::OtherOrder => {
-                let head = super::wire::RawHead::default();
-                let kind = event.kind();
-                self.tape
-                    .index
-                    .push(&head, kind, self.tape.end.offset, self.next_seq, None);
-                None
-            }
-        };
-        let mut line = match step {
-            // A fork's steps go on from its parent's, which are not known here.
-            Some(step) if !self.is_fork => with_step(line, step),
-            _ => line,
-        };
-        let hash = LineHash::of(&line);
-        line.push(b'\n');
-        if let Err(error) = self.sink.append(&line) {
-            // The index holds an event that is not on the tape: read it again.
-            self.tape.reindex()?;
-            return Err(error);
-        }
-        self.written.budget.take(event.kind(), line.len() as u64);
-        self.tape.end.offset += line.len() as u64;
-        self.tape.end.lines += 1;
-        self.prev = Some(hash);
-        self.next_seq += 1;
-        Ok(())
-    }
-
-    /// Sees to it that what was written reaches the disk when it should.
-    fn settle(&mut self, kind: Kind) -> Result<(), RecordError> {
-        let synced = match self.options.sync {
-            SyncPolicy::None => Ok(()),
-            SyncPolicy::Always => self.sink.sync(),
-            SyncPolicy::Effects if promises(kind) => self.sink.sync(),
-            SyncPolicy::Effects => self.sink.sync_soon(),
-        };
-        match (synced, self.options.on_failure) {
-            (Err(error), OnFailure::Stop) => {
-                let why = error.to_string();
-                self.failure = Some(Failure { why, lost: 0 });
-                Err(RecordError::Write(error))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn lose(&mut self, seq: Seq, event: &Event, error: &std::io::Error) {
-        // The run goes on from what the event did, whether it was recorded or not.
-        self.written.happened(seq, event);
-        self.lost += 1;
-        let lost = self.failure.as_ref().map_or(0, |failure| failure.lost);
-        self.failure = Some(Failure {
-            why: error.to_string(),
-            lost: lost + 1,
-        });
     }
 }
 
@@ -537,60 +353,5 @@ pub fn build(
         .map_err(RecordError::Write)
 }
 
-/// A title has at most this many characters.
-const MAX_TITLE: usize = 80;
 /// What a snapshot takes beside its directories.
 const SNAPSHOT_HEAD: u64 = 220;
-
-/// Whether what an event of this kind says must be on disk before it is acted upon.
-const fn promises(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::TxnBegin
-            | Kind::TxnSavepoint
-            | Kind::TxnCommit
-            | Kind::TxnRollback
-            | Kind::EffectIntent
-            | Kind::EffectResult
-            | Kind::EffectCompensate
-            | Kind::ModelResponse
-    )
-}
-
-/// Takes the bytes out of an event and leaves their name; a raw record keeps its bytes and
-/// has no name.
-fn take_bytes(body: &mut Body) -> Option<(Option<BlobHash>, Arc<[u8]>)> {
-    let content = match body {
-        Body::File(change) => &mut change.content,
-        Body::Blob(content) => content,
-        Body::Raw { bytes, .. } => return Some((None, Arc::clone(bytes))),
-        _ => return None,
-    };
-    let Content::Bytes(bytes) = content else {
-        return None;
-    };
-    let bytes = Arc::clone(bytes);
-    let hash = BlobHash::of(&bytes);
-    *content = Content::Blob {
-        hash,
-        len: bytes.len() as u64,
-        redacted: false,
-    };
-    Some((Some(hash), bytes))
-}
-
-fn now() -> WallTime {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    WallTime(since.map_or(0, |since| {
-        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-    }))
-}
-
-impl Clock {
-    fn running(started: Option<WallTime>) -> Self {
-        Self::Running {
-            at_start: started.map_or(0, |started| now().since(started)),
-            since: Instant::now(),
-        }
-    }
-}

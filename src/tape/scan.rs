@@ -36,6 +36,12 @@ pub trait ScanSink {
 
     /// Whether records of this kind are wanted whole.
     fn wants_whole(&self, kind: Kind) -> bool;
+
+    /// A line as it stands, before what is on it is told; `at` is where it begins, itself
+    /// counted. Not told of a long line of which only the head was wanted.
+    fn line(&mut self, _line: &[u8], _at: ScanEnd) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 /// Where a walk ended.
@@ -83,7 +89,10 @@ pub fn scan(bytes: &TapeBytes, start: ScanEnd, sink: &mut impl ScanSink) -> io::
             let (line, after) = rest.split_at(newline);
             let passed: u64 = passing.take().unwrap_or(0);
             end.lines += 1;
-            if passed == 0 && take_line(line, end, sink).is_break() {
+            let is_whole = passed == 0;
+            if is_whole
+                && (sink.line(line, end).is_break() || take_line(line, end, sink).is_break())
+            {
                 end.offset += newline as u64 + 1;
                 end.torn = 0;
                 return Ok(end);

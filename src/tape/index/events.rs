@@ -1,5 +1,7 @@
 //! Where each event is: about ten bytes an event, in blocks.
 
+use std::collections::HashMap;
+
 use super::column::Column;
 use crate::model::{Kind, Micros, Seq};
 
@@ -26,10 +28,28 @@ pub struct EventEntry {
 pub struct Events {
     blocks: Vec<Block>,
     len: u32,
-    /// The number that is expected next.
-    next_seq: u64,
+    /// The number behind that of the last position.
+    following: u64,
     /// Where numbers do not go on by one: positions and the seq from there on.
     jumps: Vec<(u32, u64)>,
+    /// Where, of the events that came in order, numbers do not go on by one.
+    ascending: Vec<(u32, u64)>,
+    /// Events that came after one with a higher number.
+    late: HashMap<u64, u32>,
+    highest: Option<u64>,
+    /// Positions of gaps that no event of the tape says.
+    implied: Vec<u32>,
+    /// How many of them stand for events to come after the last one.
+    implied_since: u64,
+}
+
+/// Where an event comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It stands on the tape.
+    Recorded,
+    /// It is a gap that no event of the tape says.
+    Implied,
 }
 
 #[derive(Clone, Debug)]
@@ -80,34 +100,38 @@ impl Events {
             .and_then(|at| self.jumps.get(at))
             .copied()
             .unwrap_or_default();
-        Seq(seq + u64::from(position - from))
+        Seq(seq.saturating_add(u64::from(position - from)))
     }
 
-    /// The number that the next event should have.
-    pub const fn next_seq(&self) -> Seq {
-        Seq(self.next_seq)
+    /// The number that the next event should have: each unreadable stretch counts as one.
+    pub fn next_seq(&self) -> Seq {
+        let next = self.highest.map_or(0, |highest| highest.saturating_add(1));
+        Seq(next.saturating_add(self.implied_since))
     }
 
-    /// The position of the event with this number.
+    /// The position of the event with this number, or of the gap that stands for it.
     pub fn position(&self, seq: Seq) -> Option<u32> {
-        let first = [(0, 0)];
-        let jumps = if self.jumps.is_empty() {
-            first.as_slice()
-        } else {
-            self.jumps.as_slice()
-        };
-        // Jumps are few and, on a reordered tape, not in order: the last stretch that
-        // holds the number wins, so that a late event is found before its gap.
-        jumps
-            .iter()
-            .enumerate()
-            .rev()
-            .find_map(|(at, &(from, base))| {
-                let end = jumps.get(at + 1).map_or(self.len, |next| next.0);
-                let ahead = u32::try_from(seq.0.checked_sub(base)?).ok()?;
-                let position = from.checked_add(ahead)?;
-                (position < end).then_some(position)
-            })
+        self.recorded(seq).or_else(|| {
+            let is_it = |position: &&u32| self.seq(**position) == seq;
+            self.implied.iter().rev().find(is_it).copied()
+        })
+    }
+
+    /// The position of the event with this number that stands on the tape.
+    pub(super) fn recorded(&self, seq: Seq) -> Option<u32> {
+        if let Some(position) = self.late.get(&seq.0) {
+            return Some(*position);
+        }
+        let after = self.ascending.partition_point(|start| start.1 <= seq.0);
+        let (from, start) = *self.ascending.get(after.checked_sub(1)?)?;
+        let position = from.checked_add(u32::try_from(seq.0 - start).ok()?)?;
+        let is_implied = self.implied.binary_search(&position).is_ok();
+        (position < self.len && self.seq(position) == seq && !is_implied).then_some(position)
+    }
+
+    /// The highest number that stands on the tape.
+    pub(super) const fn highest(&self) -> Option<u64> {
+        self.highest
     }
 
     /// The last event at most this late; positions are searched as if times never went back.
@@ -124,11 +148,12 @@ impl Events {
         low.checked_sub(1)
     }
 
-    pub(super) fn push(&mut self, event: EventEntry, seq: Seq) {
-        if seq.0 != self.next_seq {
+    pub(super) fn push(&mut self, event: EventEntry, seq: Seq, origin: Origin) {
+        self.order(seq.0, origin);
+        if seq.0 != self.following {
             self.jumps.push((self.len, seq.0));
         }
-        self.next_seq = seq.0.saturating_add(1);
+        self.following = seq.0.saturating_add(1);
         let step = event.step.map_or(0, |step| u64::from(step) + 1);
         if (self.len as usize).is_multiple_of(BLOCK) {
             if let Some(full) = self.blocks.last_mut() {
@@ -148,6 +173,26 @@ impl Events {
             block.kinds.push(event.kind as u8);
         }
         self.len += 1;
+    }
+
+    /// Notes the number of the event that comes next.
+    fn order(&mut self, seq: u64, origin: Origin) {
+        if origin == Origin::Implied {
+            self.implied.push(self.len);
+            self.implied_since += u64::from(seq == self.next_seq().0);
+            return;
+        }
+        self.implied_since = 0;
+        if self.highest.is_some_and(|highest| seq <= highest) {
+            self.late.entry(seq).or_insert(self.len);
+            return;
+        }
+        self.highest = Some(seq);
+        let goes_on =
+            |start: &(u32, u64)| start.1.checked_add(u64::from(self.len - start.0)) == Some(seq);
+        if !self.ascending.last().is_some_and(goes_on) {
+            self.ascending.push((self.len, seq));
+        }
     }
 }
 

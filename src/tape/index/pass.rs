@@ -3,11 +3,10 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use super::events::EventEntry;
-use super::grouper::flags_of;
-use super::steps::{Lane, StepFlags};
-use super::{BlobId, BranchEntry, BranchKind, Index, TransactionEntry, TransactionState};
-use crate::model::{BlobHash, Kind, Problem, ProblemKind, Seq};
+use super::events::Origin;
+use super::steps::StepFlags;
+use super::{BlobId, Index};
+use crate::model::{Kind, Problem, ProblemKind, Seq};
 use crate::tape::TapeBytes;
 use crate::tape::lines::{Piece, read_line};
 use crate::tape::scan::{Record, ScanEnd, ScanSink, is_event, scan, take_line_carefully};
@@ -38,6 +37,11 @@ pub trait IndexSink {
     fn wants_whole(&self, _kind: Kind) -> bool {
         false
     }
+
+    /// A line as it stands; see [`ScanSink::line`]. A break ends the pass.
+    fn line(&mut self, _line: &[u8], _at: ScanEnd) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 impl IndexSink for () {
@@ -62,7 +66,8 @@ impl Index {
         };
         let end = scan(bytes, start, &mut pass)?;
         // Of the last line, only the head was looked at: what else stands on it?
-        pass.prove_last_line(end.offset);
+        let last = pass.unproven.take();
+        pass.prove_line(last, end.offset);
         Ok(end)
     }
 }
@@ -77,26 +82,23 @@ struct Pass<'a, S> {
 
 impl<S: IndexSink> ScanSink for Pass<'_, S> {
     fn record(&mut self, record: Record<'_>) -> ControlFlow<()> {
-        let expected = self.expected_seq();
-        let mut seq = record.head.seq.unwrap_or(expected);
-        if record.head.seq.is_none() && !self.index.events.is_empty() {
+        let before = self.unproven.take();
+        let highest = self.index.events.highest();
+        let mut seq = record.head.seq.unwrap_or_else(|| self.expected_seq());
+        if highest.is_none() {
+            self.check_header(&record);
+        } else if record.head.seq.is_none() {
             let text = "an event without `seq`; it is taken as the next one";
             self.report(&record, ProblemKind::BadField, text.to_owned());
-        }
-        if self.index.events.is_empty() {
-            let is_header = record.head.kind() == Kind::Tape;
-            if !is_header {
-                let text = "the first line is no header; read as format 1";
-                self.report(&record, ProblemKind::BadHeader, text.to_owned());
-            }
-        } else if seq > expected {
-            self.prove_last_line(record.offset);
+        } else if seq > self.expected_seq() {
+            self.prove_line(before, record.offset);
             let expected = self.expected_seq();
             if seq > expected && !self.follows_a_parent() {
                 self.miss(&record, expected, seq);
             }
-        } else if seq < expected {
-            if let Some(known) = self.index.events.position(Seq(seq)) {
+        } else if highest.is_some_and(|highest| seq <= highest) {
+            if let Some(known) = self.index.events.recorded(Seq(seq)) {
+                self.unproven = unproven(&record);
                 return self.repeated(&record, known, seq);
             }
             let text = format!("event {seq} comes late; lines are read in the order they stand");
@@ -105,10 +107,7 @@ impl<S: IndexSink> ScanSink for Pass<'_, S> {
         if record.head.seq.is_none() {
             seq = self.expected_seq();
         }
-        self.unproven = match record.whole {
-            None => Some((record.offset, record.line_number)),
-            Some(_) => None,
-        };
+        self.unproven = unproven(&record);
         self.take(&record, seq);
         ControlFlow::Continue(())
     }
@@ -116,9 +115,13 @@ impl<S: IndexSink> ScanSink for Pass<'_, S> {
     fn problem(&mut self, problem: Problem) {
         if problem.kind.loses_events() {
             self.unproven = None;
-            self.gap(problem.offset);
+            self.gap(problem.offset, self.expected_seq());
         }
         self.index.problems.push(problem);
+    }
+
+    fn line(&mut self, line: &[u8], at: ScanEnd) -> ControlFlow<()> {
+        self.sink.line(line, at)
     }
 
     fn wants_whole(&self, kind: Kind) -> bool {
@@ -129,6 +132,23 @@ impl<S: IndexSink> ScanSink for Pass<'_, S> {
 impl<S: IndexSink> Pass<'_, S> {
     fn expected_seq(&self) -> u64 {
         self.index.events.next_seq().0
+    }
+
+    /// The first record should be a header, of a format that is known.
+    fn check_header(&mut self, record: &Record<'_>) {
+        if record.head.kind() != Kind::Tape {
+            let text = "the first line is no header; read as format 1";
+            return self.report(record, ProblemKind::BadHeader, text.to_owned());
+        }
+        let header = record.whole.map(Header::of).unwrap_or_default();
+        self.index.is_fork = header.has_parent;
+        if header.format != "1" {
+            let text = format!(
+                "the tape is of format {}; it is read as far as it is like format 1",
+                header.format
+            );
+            self.report(record, ProblemKind::BadHeader, text);
+        }
     }
 
     /// A fork's first event has its parent's number plus one.
@@ -151,7 +171,7 @@ impl<S: IndexSink> Pass<'_, S> {
             _ => format!("events {from} to {} are missing", to - 1),
         };
         self.report(record, ProblemKind::MissingSeq, text);
-        self.gap(record.offset);
+        self.gap(record.offset, from);
     }
 
     fn repeated(&mut self, record: &Record<'_>, known: u32, seq: u64) -> ControlFlow<()> {
@@ -167,7 +187,7 @@ impl<S: IndexSink> Pass<'_, S> {
         } else {
             let text = format!("two different events have the number {seq}; the first counts");
             self.report(record, ProblemKind::ConflictingSeq, text);
-            self.gap(record.offset);
+            self.gap(record.offset, seq);
         }
         ControlFlow::Continue(())
     }
@@ -187,8 +207,8 @@ impl<S: IndexSink> Pass<'_, S> {
 
     /// Reads the line before `end` with all care, if only its head was read so far: a
     /// record that was glued to it, or damage behind its head, would be lost in silence.
-    fn prove_last_line(&mut self, end: u64) {
-        let Some((offset, line_number)) = self.unproven.take() else {
+    fn prove_line(&mut self, unproven: Option<(u64, u64)>, end: u64) {
+        let Some((offset, line_number)) = unproven else {
             return;
         };
         let Some(len) = end
@@ -237,10 +257,11 @@ impl<S: IndexSink> Pass<'_, S> {
     }
 
     /// A gap where no event can be read: at this offset, of unknown content.
-    fn gap(&mut self, offset: u64) {
+    fn gap(&mut self, offset: u64, seq: u64) {
         let head = RawHead::default();
-        let seq = self.expected_seq();
-        let indexed = self.index.push(&head, Kind::Gap, offset, seq, None);
+        let indexed = self
+            .index
+            .enter(&head, Kind::Gap, offset, (seq, Origin::Implied), None);
         if let Some(step) = indexed.step {
             self.index.steps.flag(step, StepFlags::PROBLEM);
         }
@@ -249,9 +270,6 @@ impl<S: IndexSink> Pass<'_, S> {
 
     fn take(&mut self, record: &Record<'_>, seq: u64) {
         let kind = record.head.kind();
-        if kind == Kind::Tape {
-            self.index.is_fork = record.whole.is_some_and(names_a_parent);
-        }
         let indexed = self
             .index
             .push(&record.head, kind, record.offset, seq, record.implied_blob);
@@ -263,217 +281,41 @@ impl<S: IndexSink> Pass<'_, S> {
     }
 }
 
-impl Index {
-    /// Enters an event behind those that are there.
-    pub(in crate::tape) fn push(
-        &mut self,
-        head: &RawHead<'_>,
-        kind: Kind,
-        offset: u64,
-        seq: u64,
-        implied_blob: Option<BlobHash>,
-    ) -> Indexed {
-        let position = self.events.len();
-        let lane = self.lane(head, kind, position);
-        let mut grouper = std::mem::take(&mut self.grouper);
-        let grouped = grouper.group(&mut self.steps, head, kind, position, lane);
-        self.grouper = grouper;
-        self.last_was_orphan = grouped.is_orphan;
-        if let Some(step) = grouped.step {
-            if grouped.opens
-                && let Some(branch) = self.branches.get_mut(usize::from(lane.line))
-            {
-                branch.push_step(step);
+/// The line of a record of which only the head was read: offset and number.
+fn unproven(record: &Record<'_>) -> Option<(u64, u64)> {
+    let is_head_only = record.whole.is_none();
+    is_head_only.then_some((record.offset, record.line_number))
+}
+
+/// What the pass wants to know of a header.
+struct Header {
+    format: String,
+    has_parent: bool,
+}
+
+impl Default for Header {
+    /// Written by hand, without a format.
+    fn default() -> Self {
+        Self {
+            format: "1".to_owned(),
+            has_parent: false,
+        }
+    }
+}
+
+impl Header {
+    fn of(record: &str) -> Self {
+        let mut header = Self::default();
+        let Ok((line, _)) = parse_record(record) else {
+            return header;
+        };
+        for (key, raw) in &line.content {
+            match &**key {
+                "format" => header.format = raw.get().chars().take(16).collect(),
+                "parent" => header.has_parent = raw.get() != "null",
+                _ => {}
             }
-            self.steps.flag(step, flags_of(kind, head, lane));
         }
-        self.last_t = head.t.unwrap_or(self.last_t);
-        self.events.push(
-            EventEntry {
-                offset,
-                t: self.last_t,
-                kind,
-                step: grouped.step,
-            },
-            Seq(seq),
-        );
-        if tells_the_current_line(kind) {
-            self.current_line = lane.line;
-        }
-        if kind == Kind::Snapshot {
-            self.snapshots.push(position);
-        }
-        self.end_transaction(head, kind, position);
-        Indexed {
-            position,
-            kind,
-            step: grouped.step,
-            view: lane.view,
-            blob: self.blob(head, kind, position, implied_blob),
-        }
+        header
     }
-
-    /// The line, agent and view of an event; new ones are entered.
-    fn lane(&mut self, head: &RawHead<'_>, kind: Kind, position: u32) -> Lane {
-        let line = match head.branch {
-            None => 0,
-            Some(name) => self.line(name.as_inside(), head, kind, position),
-        };
-        let agent = match head.agent {
-            None => 0,
-            Some(name) => self.agent(name.as_inside(), head, kind),
-        };
-        let view = match head.txn {
-            None => line,
-            Some(name) => self.transaction(name.as_inside(), line, position),
-        };
-        Lane { line, agent, view }
-    }
-
-    fn line(&mut self, name: &[u8], head: &RawHead<'_>, kind: Kind, position: u32) -> u16 {
-        if name == b"main" {
-            return 0;
-        }
-        if let Some(line) = self.branch_numbers.get(name) {
-            return *line;
-        }
-        // A branch that nobody announced leaves its parent where it is first seen.
-        let (parent, left) = match (kind, head.at) {
-            (Kind::Branch, Some(at)) => {
-                let parent = head
-                    .from
-                    .and_then(|from| self.branch_numbers.get(from.as_inside()).copied());
-                let left = self.events.position(Seq(at)).map_or(position, |at| at + 1);
-                (parent.unwrap_or(0), left)
-            }
-            _ => (0, position),
-        };
-        let inherited = self.step_at(parent, left).0;
-        if let Some(step) = left.checked_sub(1).and_then(|at| self.events.get(at)?.step) {
-            self.steps.flag(step, StepFlags::BRANCHES);
-        }
-        self.enter_branch(name, BranchKind::Line, (parent, left), inherited)
-    }
-
-    fn agent(&mut self, name: &[u8], head: &RawHead<'_>, kind: Kind) -> u16 {
-        if let Some(agent) = self.agent_numbers.get(name) {
-            return *agent;
-        }
-        let agent = self.agents.len() as u16;
-        self.agents.push(String::from_utf8_lossy(name).into_owned());
-        let caller = match (kind, head.call) {
-            (Kind::AgentStart, Some(call)) => self.grouper.agent_of_call(call, &self.steps),
-            _ => None,
-        };
-        self.agent_parents.push(caller.unwrap_or(0));
-        self.agent_numbers.insert(name.into(), agent);
-        agent
-    }
-
-    fn transaction(&mut self, name: &[u8], line: u16, position: u32) -> u16 {
-        // Transactions and lines have names of their own; a zero byte keeps them apart.
-        let key = [b"\0", name].concat();
-        if let Some(branch) = self.branch_numbers.get(key.as_slice()) {
-            return *branch;
-        }
-        let branch = self.enter_branch(&key, BranchKind::Transaction, (line, position), 0);
-        self.transactions.push(TransactionEntry {
-            branch,
-            begin: position,
-            end: None,
-            state: TransactionState::Open,
-        });
-        branch
-    }
-
-    fn enter_branch(
-        &mut self,
-        key: &[u8],
-        kind: BranchKind,
-        parent: (u16, u32),
-        inherited: u32,
-    ) -> u16 {
-        let branch = self.branches.len() as u16;
-        let name = String::from_utf8_lossy(key)
-            .trim_start_matches('\0')
-            .to_owned();
-        self.branches
-            .push(BranchEntry::new(name, kind, Some(parent), inherited));
-        self.branch_numbers.insert(key.into(), branch);
-        branch
-    }
-
-    fn end_transaction(&mut self, head: &RawHead<'_>, kind: Kind, position: u32) {
-        let state = match kind {
-            Kind::TxnCommit => TransactionState::Committed,
-            Kind::TxnRollback if head.to.is_none() => TransactionState::RolledBack,
-            _ => return,
-        };
-        let Some(txn) = head.txn else { return };
-        let key = [b"\0", txn.as_inside()].concat();
-        let Some(branch) = self.branch_numbers.get(key.as_slice()).copied() else {
-            return;
-        };
-        let entry = self
-            .transactions
-            .iter_mut()
-            .rev()
-            .find(|entry| entry.branch == branch);
-        if let Some(entry) = entry {
-            entry.end = Some(position);
-            entry.state = state;
-        }
-    }
-
-    fn blob(
-        &mut self,
-        head: &RawHead<'_>,
-        kind: Kind,
-        position: u32,
-        implied: Option<BlobHash>,
-    ) -> Option<BlobId> {
-        if !(kind.is_file_change() || matches!(kind, Kind::FsObserve | Kind::Blob)) {
-            return None;
-        }
-        let (prefix, is_here) = match implied {
-            Some(hash) => (hash.prefix(), true),
-            None => (prefix_of(head.blob?.as_inside())?, head.enc.carries_blob()),
-        };
-        let id = self.blobs.intern(prefix);
-        if is_here {
-            self.blobs.store(id, position);
-        }
-        Some(id)
-    }
-}
-
-fn names_a_parent(header: &str) -> bool {
-    parse_record(header).is_ok_and(|(line, _)| {
-        let is_parent = |(key, raw): &(_, &serde_json::value::RawValue)| {
-            *key == "parent" && raw.get() != "null"
-        };
-        line.content.iter().any(is_parent)
-    })
-}
-
-/// Whether the run itself goes on with such an event; the others are about the tape, and
-/// stand on whatever line their writer thinks of.
-const fn tells_the_current_line(kind: Kind) -> bool {
-    !matches!(
-        kind,
-        Kind::Tape
-            | Kind::Raw
-            | Kind::Note
-            | Kind::Gap
-            | Kind::Blob
-            | Kind::Snapshot
-            | Kind::End
-            | Kind::Unknown
-    )
-}
-
-/// The first 64 bits of a hash as it is written.
-fn prefix_of(text: &[u8]) -> Option<u64> {
-    let digits = text.strip_prefix(b"b3:")?.get(..16)?;
-    u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }

@@ -87,6 +87,16 @@ impl Directory {
         self.entries.iter().map(|(name, node)| (&**name, node))
     }
 
+    /// What it holds under a name.
+    pub fn entry(&self, name: &[u8]) -> Option<&Node> {
+        self.entries.get(name)
+    }
+
+    /// The hash of its text, if it has not changed since that was written.
+    pub(super) const fn blob(&self) -> Option<BlobHash> {
+        self.blob
+    }
+
     fn get(&self, path: &[&[u8]]) -> Option<&Node> {
         let (name, rest) = path.split_first()?;
         match self.entries.get(*name)? {
@@ -173,10 +183,10 @@ impl Directory {
         }
     }
 
-    /// Its hash. The texts of directories that are not in `stored` are added to `texts`.
-    fn write(&mut self, stored: &HashSet<BlobHash>, texts: &mut Texts) -> BlobHash {
+    /// Its hash. The texts of directories that are not stored are added to `texts`.
+    fn write(&mut self, is_stored: &dyn Fn(&BlobHash) -> bool, texts: &mut Texts) -> BlobHash {
         if let Some(blob) = self.blob
-            && stored.contains(&blob)
+            && is_stored(&blob)
         {
             return blob;
         }
@@ -190,10 +200,10 @@ impl Directory {
                 },
                 Node::Directory(child) => {
                     let hash = match child.blob {
-                        Some(blob) if stored.contains(&blob) => blob,
+                        Some(blob) if is_stored(&blob) => blob,
                         _ => {
                             let before = child.sums();
-                            let hash = Arc::make_mut(child).write(stored, texts);
+                            let hash = Arc::make_mut(child).write(is_stored, texts);
                             below.replace(before, child.sums());
                             hash
                         }
@@ -209,7 +219,7 @@ impl Directory {
         let hash = BlobHash::of(text.as_bytes());
         self.below = below;
         self.blob = Some(hash);
-        if !stored.contains(&hash) && texts.seen.insert(hash) {
+        if !is_stored(&hash) && texts.seen.insert(hash) {
             texts.list.push((hash, text.into_bytes().into()));
         }
         hash
@@ -343,10 +353,13 @@ impl Tree {
         self.workspace.sums().unwritten
     }
 
-    /// The root directory's hash, and the texts of the directories that are not in `stored`.
-    pub(super) fn write(&mut self, stored: &HashSet<BlobHash>) -> (BlobHash, DirectoryTexts) {
+    /// The root directory's hash, and the texts of the directories that are not stored.
+    pub(super) fn write(
+        &mut self,
+        is_stored: &dyn Fn(&BlobHash) -> bool,
+    ) -> (BlobHash, DirectoryTexts) {
         let mut texts = Texts::default();
-        let root = Arc::make_mut(&mut self.workspace).write(stored, &mut texts);
+        let root = Arc::make_mut(&mut self.workspace).write(is_stored, &mut texts);
         (root, texts.list)
     }
 

@@ -5,9 +5,10 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use super::clock::Clock;
 use super::sink::{Sink, open_error};
 use super::written::Scanned;
-use super::{Clock, RecordError, Recorder, RecorderOptions};
+use super::{RecordError, Recorder, RecorderOptions};
 use crate::model::{Body, Event, Kind, LineHash};
 use crate::tape::scan::ScanEnd;
 use crate::tape::{Tape, TapeBytes};

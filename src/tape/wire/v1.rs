@@ -1,17 +1,22 @@
 //! Version 1 of the wire, as `FORMAT.md` says.
 
+mod content;
 mod decode;
 mod directory;
 mod encode;
+mod fields;
 mod head;
 mod line;
+mod loose;
+mod object;
 mod scan;
 
-pub use decode::{BlobParts, decode_blob, decode_event, snapshot_directories};
+pub use content::{BlobParts, decode_blob, snapshot_directories};
+pub use decode::decode_event;
 pub use directory::{
     DirectoryEntries, DirectoryEntry, DirectoryError, decode_directory, put_entry,
 };
-pub use encode::{Encoded, Stored, encode_event, with_step};
+pub use encode::{Draft, Encoded, Stored, encode_event};
 pub use head::{Enc, RawHead};
 pub use line::{Line, LineError, parse_record};
 pub use scan::{Scan, scan_head};

@@ -1,20 +1,20 @@
-//! From a line to its event, and to the parts of a content.
+//! From a line to its event.
 //!
 //! Total: a field of a wrong type is as good as absent, and the event is still an event.
 
-use std::sync::Arc;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::content::{directories, raw_bytes};
+use super::fields::Fields;
+use super::loose::{loose_head, used_by};
 use super::{Enc, Line};
 use crate::model::{
     BlobHash, BlockKind, Body, Content, Event, FileChange, FileOp, Head, Header, Kind, KnownLines,
     ModelBlock, Parent, Scope, Seq, SnapshotReason, Usage, WallTime,
 };
-use crate::tape::wire::{Text, repair_surrogates};
+use crate::tape::wire::Text;
 
 /// The event of a line.
 pub fn decode_event(line: &Line<'_>) -> Event {
@@ -23,6 +23,8 @@ pub fn decode_event(line: &Line<'_>) -> Event {
     let mut fields = Fields::new(line);
     let kind_name = text(head.kind).unwrap_or_default();
     let body = body(line, head.kind(), kind_name, &mut fields);
+    let mut extra = loose_head(head, used_by(&body));
+    extra.append(&mut fields.rest());
     Event {
         head: Head {
             seq: head.seq.map(Seq),
@@ -35,7 +37,7 @@ pub fn decode_event(line: &Line<'_>) -> Event {
             title: text(head.title),
         },
         body,
-        extra: fields.rest(),
+        extra,
     }
 }
 
@@ -148,35 +150,7 @@ fn body(line: &Line<'_>, kind: Kind, kind_name: String, fields: &mut Fields<'_>)
 
 /// All fields as they are, those of the head that only some kinds use among them.
 fn other(line: &Line<'_>, kind: String, fields: &mut Fields<'_>) -> Body {
-    let head = &line.head;
-    let mut all = Map::new();
-    let mut put = |key: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            all.insert(key.to_owned(), value);
-        }
-    };
-    let text = |text: Option<Text<'_>>| text.map(|text| Value::from(text.decode().into_owned()));
-    put("name", text(head.name));
-    put("path", text(head.path));
-    put("path_raw", text(head.path_raw));
-    put("from", text(head.from));
-    put("from_raw", text(head.from_raw));
-    put("mode", head.mode.map(|mode| format!("{mode:o}").into()));
-    put("blob", text(head.blob));
-    put("len", head.len.map(Value::from));
-    put("base", text(head.base));
-    put("was", text(head.was));
-    put("by", head.is_outside.then(|| "outside".into()));
-    put("redacted", head.is_redacted.then(|| true.into()));
-    put(
-        "outcome",
-        head.outcome.map(|outcome| outcome.as_str().into()),
-    );
-    put("exit", head.exit.map(Value::from));
-    put("dur", head.dur.map(Value::from));
-    put("at", head.at.map(Value::from));
-    put("to", text(head.to));
-    put("reason", text(head.reason));
+    let mut all = loose_head(&line.head, &[]);
     all.append(&mut fields.rest());
     Body::Other { kind, fields: all }
 }
@@ -270,71 +244,6 @@ fn content(line: &Line<'_>, fields: &mut Fields<'_>) -> Content {
     }
 }
 
-/// A content as it travels, not yet decoded.
-#[derive(Debug, PartialEq)]
-pub enum BlobParts {
-    /// The bytes themselves.
-    Whole(Vec<u8>),
-    /// One zstd frame.
-    Zstd(Vec<u8>),
-    /// A change of another blob.
-    Splice {
-        /// The blob that is changed.
-        base: BlobHash,
-        /// Where, in bytes.
-        at: u64,
-        /// How many bytes are taken out.
-        del: u64,
-        /// What is put in.
-        ins: String,
-    },
-}
-
-/// The content that travels in a line; `None` if none does, or it cannot be read.
-pub fn decode_blob(line: &Line<'_>) -> Option<BlobParts> {
-    let mut fields = Fields::new(line);
-    match line.head.enc {
-        Enc::Text | Enc::Elsewhere => {
-            let text: String = fields.take("text")?;
-            Some(BlobParts::Whole(text.into_bytes()))
-        }
-        Enc::Zstd => {
-            let data: String = fields.take("data")?;
-            BASE64.decode(data).ok().map(BlobParts::Zstd)
-        }
-        Enc::Splice => Some(BlobParts::Splice {
-            base: line.head.base_hash()?,
-            at: fields.take("at_byte")?,
-            del: fields.take("del")?,
-            ins: fields.take("ins")?,
-        }),
-        Enc::None | Enc::Lines | Enc::Unknown => None,
-    }
-}
-
-/// The directory blobs that travel in a snapshot's line, by hash.
-pub fn snapshot_directories(line: &Line<'_>) -> Vec<(BlobHash, Arc<[u8]>)> {
-    directories(&mut Fields::new(line))
-}
-
-fn directories(fields: &mut Fields<'_>) -> Vec<(BlobHash, Arc<[u8]>)> {
-    let dirs: Map<String, Value> = fields.take("dirs").unwrap_or_default();
-    dirs.into_iter()
-        .filter_map(|(hash, text)| Some((hash.parse().ok()?, text.as_str()?.as_bytes().into())))
-        .collect()
-}
-
-fn raw_bytes(enc: Enc, len: Option<u64>, fields: &mut Fields<'_>) -> Arc<[u8]> {
-    let bytes = match enc {
-        Enc::Zstd => fields.take::<String>("data").and_then(|data| {
-            let frame = BASE64.decode(data).ok()?;
-            crate::tape::blobs::decompress(&frame, len?).ok()
-        }),
-        _ => fields.take::<String>("text").map(String::into_bytes),
-    };
-    bytes.unwrap_or_default().into()
-}
-
 fn blocks(values: Vec<Value>) -> Vec<ModelBlock> {
     values.into_iter().map(block).collect()
 }
@@ -383,66 +292,5 @@ fn usage(value: &Value) -> Usage {
         output: tokens("output_tokens"),
         cache_read: tokens("cache_read_tokens"),
         cache_write: tokens("cache_write_tokens"),
-    }
-}
-
-/// The content fields of a line; what was taken is not among the rest.
-struct Fields<'a> {
-    line: &'a Line<'a>,
-    taken: Vec<bool>,
-}
-
-impl<'a> Fields<'a> {
-    fn new(line: &'a Line<'a>) -> Self {
-        Self {
-            line,
-            taken: vec![false; line.content.len()],
-        }
-    }
-
-    /// Takes a field, if it is there and of the wanted type. The last of that name counts.
-    fn take<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
-        let found = self
-            .line
-            .content
-            .iter()
-            .rposition(|(name, _)| name == key)?;
-        let (_, raw) = self.line.content.get(found)?;
-        let value = serde_json::from_str(raw.get())
-            .or_else(|_| serde_json::from_str(&repair_surrogates(raw.get())))
-            .ok()?;
-        if let Some(taken) = self.taken.get_mut(found) {
-            *taken = true;
-        }
-        Some(value)
-    }
-
-    fn text(&mut self, key: &str) -> String {
-        self.take(key).unwrap_or_default()
-    }
-
-    fn hashes(&mut self, key: &str) -> Vec<BlobHash> {
-        let texts: Vec<String> = self.take(key).unwrap_or_default();
-        texts.iter().filter_map(|text| text.parse().ok()).collect()
-    }
-
-    /// Leaves the bytes of a content where they are: they are fetched by hash.
-    fn drop_content(&mut self) {
-        for ((key, _), taken) in self.line.content.iter().zip(&mut self.taken) {
-            *taken |= matches!(&**key, "text" | "data" | "at_byte" | "del" | "ins");
-        }
-    }
-
-    fn rest(&mut self) -> Map<String, Value> {
-        let mut rest = Map::new();
-        for ((key, raw), taken) in self.line.content.iter().zip(&self.taken) {
-            if !taken
-                && let Ok(value) = serde_json::from_str(raw.get())
-                    .or_else(|_| serde_json::from_str(&repair_surrogates(raw.get())))
-            {
-                rest.insert(key.clone().into_owned(), value);
-            }
-        }
-        rest
     }
 }

@@ -2,13 +2,14 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::RawHead;
+use super::loose::LOOSE_HEAD;
+use super::object::Object;
 use crate::model::{
     BlobHash, BlockKind, Body, Content, Event, FileOp, Header, LineHash, ModelBlock, Outcome,
-    Scope, StepNumber, TapePath, Usage,
+    Scope, StepNumber, Usage,
 };
 
 /// How the bytes of an event's content are put into its line.
@@ -40,38 +41,69 @@ pub type Encoded = Vec<u8>;
 ///
 /// `Content::Bytes` must have been replaced by `Content::Blob` and `stored` by then.
 pub fn encode_event(event: &Event, stored: &Stored<'_>, prev: Option<LineHash>) -> Encoded {
-    let mut line = Object::new();
-    let head = &event.head;
-    line.put("seq", &head.seq.unwrap_or_default().0);
-    line.put("t", &head.t.unwrap_or_default());
-    line.put("kind", event.body.kind_name());
-    line.put_some("step", head.step.as_ref());
-    line.put_some("branch", head.branch.as_ref());
-    line.put_some("agent", head.agent.as_ref());
-    line.put_some("call", head.call.as_ref());
-    line.put_some("txn", head.txn.as_ref());
-    put_head(&mut line, &event.body, stored);
-    put_loose_head(&mut line, &event.extra);
-    line.put_some("title", head.title.as_ref());
-    line.put_some("prev", prev.map(|prev| prev.to_string()).as_ref());
-    put_content(&mut line, &event.body, stored);
-    put_loose_content(&mut line, &event.extra);
-    line.finish()
+    Draft::new(event, stored, prev).finish(event, stored)
 }
 
-/// Writes the line again with the number of its step behind the kind.
-///
-/// The number is known only once the rest of the head is: the grouping reads the head.
-pub fn with_step(line: Encoded, step: StepNumber) -> Encoded {
-    const KIND: &[u8] = b",\"kind\":\"";
-    let kind = memchr::memmem::find(&line, KIND).map(|found| found + KIND.len());
-    let end = kind.and_then(|kind| {
-        let quote = memchr::memchr(b'"', line.get(kind..)?)?;
-        line.split_at_checked(kind + quote + 1)
-    });
-    match end {
-        Some((before, after)) => [before, format!(",\"step\":{step}").as_bytes(), after].concat(),
-        None => line,
+/// A line whose head stands and whose content does not: the number of its step is known only
+/// once the grouping has read the head.
+#[derive(Debug)]
+pub struct Draft(Object);
+
+impl Draft {
+    /// Writes the head of an event's line.
+    pub fn new(event: &Event, stored: &Stored<'_>, prev: Option<LineHash>) -> Self {
+        let mut line = Object::new();
+        let head = &event.head;
+        line.put("seq", &head.seq.unwrap_or_default().0);
+        line.put("t", &head.t.unwrap_or_default());
+        line.put("kind", event.body.kind_name());
+        line.put_some("step", head.step.as_ref());
+        line.put_some("branch", head.branch.as_ref());
+        line.put_some("agent", head.agent.as_ref());
+        line.put_some("call", head.call.as_ref());
+        line.put_some("txn", head.txn.as_ref());
+        put_head(&mut line, &event.body, stored);
+        put_loose_head(&mut line, &event.extra);
+        line.put_some("title", head.title.as_ref());
+        line.put_some("prev", prev.map(|prev| prev.to_string()).as_ref());
+        Self(line)
+    }
+
+    /// The head as far as it stands, for [`super::scan_head`].
+    pub fn head(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    /// Puts the number of the step behind the kind of a head that has none.
+    pub fn put_step(&mut self, step: StepNumber) {
+        const KIND: &[u8] = b",\"kind\":\"";
+        let head = self.0.as_mut();
+        let kind = memchr::memmem::find(head, KIND).map(|found| found + KIND.len());
+        let behind =
+            kind.and_then(|kind| Some(kind + memchr::memchr(b'"', head.get(kind..)?)? + 1));
+        if let Some(behind) = behind {
+            let field = format!(",\"step\":{step}");
+            head.splice(behind..behind, field.into_bytes());
+        }
+    }
+
+    /// Writes the content behind the head.
+    pub fn finish(self, event: &Event, stored: &Stored<'_>) -> Encoded {
+        let mut line = self.0;
+        line.reserve(room_for(stored));
+        put_content(&mut line, &event.body, stored);
+        put_loose_content(&mut line, &event.extra);
+        line.finish()
+    }
+}
+
+/// About how many bytes a content takes in its line, so that they are moved once.
+const fn room_for(stored: &Stored<'_>) -> usize {
+    match stored {
+        Stored::Elsewhere => 64,
+        Stored::Text(text) => text.len() + text.len() / 8 + 64,
+        Stored::Zstd(frame) => frame.len() / 3 * 4 + 64,
+        Stored::Splice { ins, .. } => ins.len() + ins.len() / 8 + 128,
     }
 }
 
@@ -96,12 +128,6 @@ fn put_loose_content(line: &mut Object, fields: &Map<String, Value>) {
         }
     }
 }
-
-/// The head fields that a kind may use, in the order of the format.
-const LOOSE_HEAD: [&str; 19] = [
-    "name", "path", "path_raw", "from", "from_raw", "mode", "blob", "len", "enc", "base", "was",
-    "by", "redacted", "outcome", "exit", "dur", "at", "to", "reason",
-];
 
 /// The head fields of a kind, in the order of the format.
 fn put_head(line: &mut Object, body: &Body, stored: &Stored<'_>) {
@@ -352,69 +378,4 @@ fn usage_value(usage: Usage) -> Value {
         "cache_read_tokens": usage.cache_read,
         "cache_write_tokens": usage.cache_write,
     })
-}
-
-/// A JSON object under construction. Its keys stand in the order in which they were put.
-struct Object(Vec<u8>);
-
-impl Object {
-    fn new() -> Self {
-        Self(Vec::with_capacity(256))
-    }
-
-    fn put<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
-        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
-        self.json(key);
-        self.0.push(b':');
-        self.json(value);
-    }
-
-    /// Whether a field of the head stands here already. Its values are scalars, and a quote
-    /// inside a string is escaped: the bytes of a key are found nowhere else.
-    fn has(&self, key: &str) -> bool {
-        memchr::memmem::find(&self.0, format!(",\"{key}\":").as_bytes()).is_some()
-    }
-
-    fn put_some<T: Serialize>(&mut self, key: &str, value: Option<&T>) {
-        if let Some(value) = value {
-            self.put(key, value);
-        }
-    }
-
-    fn put_hash(&mut self, key: &str, hash: Option<&BlobHash>) {
-        self.put_some(key, hash.map(ToString::to_string).as_ref());
-    }
-
-    fn put_hashes(&mut self, key: &str, hashes: &[BlobHash]) {
-        if !hashes.is_empty() {
-            let hashes: Vec<String> = hashes.iter().map(ToString::to_string).collect();
-            self.put(key, &hashes);
-        }
-    }
-
-    fn put_path(&mut self, key: &str, raw_key: &str, path: &TapePath) {
-        self.put(key, &path.to_text());
-        if std::str::from_utf8(path.as_bytes()).is_err() {
-            self.put(raw_key, &BASE64.encode(path.as_bytes()));
-        }
-    }
-
-    fn put_value(&mut self, key: &str, value: &Value) {
-        if !value.is_null() {
-            self.put(key, value);
-        }
-    }
-
-    fn json<T: Serialize + ?Sized>(&mut self, value: &T) {
-        // Writing to memory does not fail, and the values are strings, numbers and JSON
-        // values; what could not be written would leave `null`.
-        if serde_json::to_writer(&mut self.0, value).is_err() {
-            self.0.extend_from_slice(b"null");
-        }
-    }
-
-    fn finish(mut self) -> Vec<u8> {
-        self.0.push(b'}');
-        self.0
-    }
 }

@@ -36,6 +36,18 @@ impl Enc {
         }
     }
 
+    /// The word, where it is one that this version knows.
+    pub const fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::Elsewhere | Self::Unknown => None,
+            Self::Text => Some("text"),
+            Self::Zstd => Some("zstd"),
+            Self::Splice => Some("splice"),
+            Self::None => Some("none"),
+            Self::Lines => Some("lines"),
+        }
+    }
+
     /// Whether the whole content travels in the line.
     pub const fn carries_blob(self) -> bool {
         matches!(self, Self::Text | Self::Zstd | Self::Splice)

@@ -17,7 +17,8 @@ pub struct Line<'a> {
     pub content: Vec<(Cow<'a, str>, &'a RawValue)>,
     /// Head fields of a wrong type, by name; they are treated as absent.
     pub bad_fields: Vec<String>,
-    /// A head field stands behind `prev`, against its promise.
+    /// A head field stands behind `prev`, or others than `seq`, `t` and `kind` stand first:
+    /// against the promise of `prev`.
     pub breaks_promise: bool,
 }
 
@@ -51,6 +52,8 @@ pub fn parse_record(json: &str) -> Result<(Line<'_>, usize), LineError> {
 fn line_of<'a>(fields: Vec<(Cow<'a, str>, &'a RawValue)>) -> Line<'a> {
     let mut line = Line::default();
     let mut is_past_prev = false;
+    let first = fields.iter().map(|(key, _)| &**key).take(3);
+    let begins_well = first.eq(["seq", "t", "kind"]);
     for (key, raw) in fields {
         let put = match scalar(raw.get()) {
             Some(value) => line.head.put(key.as_bytes(), value),
@@ -64,6 +67,7 @@ fn line_of<'a>(fields: Vec<(Cow<'a, str>, &'a RawValue)>) -> Line<'a> {
         }
         is_past_prev = line.head.prev.is_some();
     }
+    line.breaks_promise |= is_past_prev && !begins_well;
     line
 }
 

@@ -1,0 +1,228 @@
+//! How an event is entered into the tables of the index.
+
+use super::events::{EventEntry, Origin};
+use super::grouper::flags_of;
+use super::pass::Indexed;
+use super::steps::{Lane, StepFlags};
+use super::{BlobId, BranchEntry, BranchKind, Index, TransactionEntry, TransactionState};
+use crate::model::{BlobHash, Kind, Seq};
+use crate::tape::wire::RawHead;
+
+impl Index {
+    /// Enters an event of the tape behind those that are there.
+    pub(in crate::tape) fn push(
+        &mut self,
+        head: &RawHead<'_>,
+        kind: Kind,
+        offset: u64,
+        seq: u64,
+        implied_blob: Option<BlobHash>,
+    ) -> Indexed {
+        let seq = (seq, Origin::Recorded);
+        self.enter(head, kind, offset, seq, implied_blob)
+    }
+
+    pub(super) fn enter(
+        &mut self,
+        head: &RawHead<'_>,
+        kind: Kind,
+        offset: u64,
+        (seq, origin): (u64, Origin),
+        implied_blob: Option<BlobHash>,
+    ) -> Indexed {
+        let position = self.events.len();
+        let lane = self.lane(head, kind, position);
+        let mut grouper = std::mem::take(&mut self.grouper);
+        let grouped = grouper.group(&mut self.steps, head, kind, position, lane);
+        self.grouper = grouper;
+        self.last_was_orphan = grouped.is_orphan;
+        if let Some(step) = grouped.step {
+            if grouped.opens
+                && let Some(branch) = self.branches.get_mut(usize::from(lane.line))
+            {
+                branch.push_step(step);
+            }
+            self.steps.flag(step, flags_of(kind, head, lane));
+        }
+        self.last_t = head.t.unwrap_or(self.last_t);
+        self.events.push(
+            EventEntry {
+                offset,
+                t: self.last_t,
+                kind,
+                step: grouped.step,
+            },
+            Seq(seq),
+            origin,
+        );
+        if tells_the_current_line(kind) {
+            self.current_line = lane.line;
+        }
+        if kind == Kind::Snapshot {
+            self.snapshots.push(position);
+        }
+        self.end_transaction(head, kind, position);
+        Indexed {
+            position,
+            kind,
+            step: grouped.step,
+            view: lane.view,
+            blob: self.blob(head, kind, position, implied_blob),
+        }
+    }
+
+    /// The line, agent and view of an event; new ones are entered.
+    fn lane(&mut self, head: &RawHead<'_>, kind: Kind, position: u32) -> Lane {
+        let line = match head.branch {
+            None => 0,
+            Some(name) => self.line(name.as_inside(), head, kind, position),
+        };
+        let agent = match head.agent {
+            None => 0,
+            Some(name) => self.agent(name.as_inside(), head, kind),
+        };
+        let view = match head.txn {
+            None => line,
+            Some(name) => self.transaction(name.as_inside(), line, position),
+        };
+        Lane { line, agent, view }
+    }
+
+    fn line(&mut self, name: &[u8], head: &RawHead<'_>, kind: Kind, position: u32) -> u16 {
+        if name == b"main" {
+            return 0;
+        }
+        if let Some(line) = self.branch_numbers.get(name) {
+            return *line;
+        }
+        // A branch that nobody announced leaves its parent where it is first seen.
+        let (parent, left) = match (kind, head.at) {
+            (Kind::Branch, Some(at)) => {
+                let parent = head
+                    .from
+                    .and_then(|from| self.branch_numbers.get(from.as_inside()).copied());
+                let left = self.events.position(Seq(at)).map_or(position, |at| at + 1);
+                (parent.unwrap_or(0), left)
+            }
+            _ => (0, position),
+        };
+        let inherited = self.step_at(parent, left).0;
+        if let Some(step) = left.checked_sub(1).and_then(|at| self.events.get(at)?.step) {
+            self.steps.flag(step, StepFlags::BRANCHES);
+        }
+        self.enter_branch(name, BranchKind::Line, (parent, left), inherited)
+    }
+
+    fn agent(&mut self, name: &[u8], head: &RawHead<'_>, kind: Kind) -> u16 {
+        if let Some(agent) = self.agent_numbers.get(name) {
+            return *agent;
+        }
+        let agent = self.agents.len() as u16;
+        self.agents.push(String::from_utf8_lossy(name).into_owned());
+        let caller = match (kind, head.call) {
+            (Kind::AgentStart, Some(call)) => self.grouper.agent_of_call(call, &self.steps),
+            _ => None,
+        };
+        self.agent_parents.push(caller.unwrap_or(0));
+        self.agent_numbers.insert(name.into(), agent);
+        agent
+    }
+
+    fn transaction(&mut self, name: &[u8], line: u16, position: u32) -> u16 {
+        // Transactions and lines have names of their own; a zero byte keeps them apart.
+        let key = [b"\0", name].concat();
+        if let Some(branch) = self.branch_numbers.get(key.as_slice()) {
+            return *branch;
+        }
+        let branch = self.enter_branch(&key, BranchKind::Transaction, (line, position), 0);
+        self.transactions.push(TransactionEntry {
+            branch,
+            begin: position,
+            end: None,
+            state: TransactionState::Open,
+        });
+        branch
+    }
+
+    fn enter_branch(
+        &mut self,
+        key: &[u8],
+        kind: BranchKind,
+        parent: (u16, u32),
+        inherited: u32,
+    ) -> u16 {
+        let branch = self.branches.len() as u16;
+        let name = String::from_utf8_lossy(key)
+            .trim_start_matches('\0')
+            .to_owned();
+        self.branches
+            .push(BranchEntry::new(name, kind, Some(parent), inherited));
+        self.branch_numbers.insert(key.into(), branch);
+        branch
+    }
+
+    fn end_transaction(&mut self, head: &RawHead<'_>, kind: Kind, position: u32) {
+        let state = match kind {
+            Kind::TxnCommit => TransactionState::Committed,
+            Kind::TxnRollback if head.to.is_none() => TransactionState::RolledBack,
+            _ => return,
+        };
+        let Some(txn) = head.txn else { return };
+        let key = [b"\0", txn.as_inside()].concat();
+        let Some(branch) = self.branch_numbers.get(key.as_slice()).copied() else {
+            return;
+        };
+        let entry = self
+            .transactions
+            .iter_mut()
+            .rev()
+            .find(|entry| entry.branch == branch);
+        if let Some(entry) = entry {
+            entry.end = Some(position);
+            entry.state = state;
+        }
+    }
+
+    fn blob(
+        &mut self,
+        head: &RawHead<'_>,
+        kind: Kind,
+        position: u32,
+        implied: Option<BlobHash>,
+    ) -> Option<BlobId> {
+        if !(kind.is_file_change() || matches!(kind, Kind::FsObserve | Kind::Blob)) {
+            return None;
+        }
+        let (prefix, is_here) = match implied {
+            Some(hash) => (hash.prefix(), true),
+            None => (prefix_of(head.blob?.as_inside())?, head.enc.carries_blob()),
+        };
+        let id = self.blobs.intern(prefix);
+        if is_here {
+            self.blobs.store(id, position);
+        }
+        Some(id)
+    }
+}
+
+/// Whether the run itself goes on with such an event; the others are about the tape, and
+/// stand on whatever line their writer thinks of.
+const fn tells_the_current_line(kind: Kind) -> bool {
+    !matches!(
+        kind,
+        Kind::Tape
+            | Kind::Raw
+            | Kind::Note
+            | Kind::Gap
+            | Kind::Blob
+            | Kind::Snapshot
+            | Kind::End
+            | Kind::Unknown
+    )
+}
+
+/// The first 64 bits of a hash as it is written.
+fn prefix_of(text: &[u8]) -> Option<u64> {
+    let digits = text.strip_prefix(b"b3:")?.get(..16)?;
+    u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}

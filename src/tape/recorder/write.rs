@@ -1,0 +1,213 @@
+//! How one event becomes a line: completed, its content packed, written, taken note of.
+
+use std::io;
+use std::sync::Arc;
+
+use super::{Failure, OnFailure, RecordError, Recorder, SyncPolicy};
+use crate::model::{BlobHash, Body, Content, Event, FileOp, Kind, LineHash, Seq};
+use crate::tape::blobs::{BlobSource as _, MAX_CHAIN};
+use crate::tape::manifest::Node;
+use crate::tape::pack::{is_base, splice};
+use crate::tape::wire::RawHead;
+use crate::tape::wire::v1::{Draft, Scan, Stored, scan_head};
+
+/// The bytes of an event's content. A raw record has bytes and no name.
+type Bytes = (Option<BlobHash>, Arc<[u8]>);
+
+impl Recorder {
+    /// Writes an event, or loses it as the options say.
+    pub(super) fn write(&mut self, mut event: Event) -> Result<Seq, RecordError> {
+        let seq = Seq(self.next_seq);
+        self.complete(&mut event, seq);
+        let content = take_bytes(&mut event.body);
+        let result = self.put(&event, content.as_ref());
+        match result {
+            Ok(()) => {
+                self.written.take(seq, &event);
+                if let Some((Some(hash), bytes)) = &content {
+                    self.tape.cache.put(*hash, bytes);
+                }
+                self.settle(event.kind())?;
+                Ok(seq)
+            }
+            Err(error) => {
+                self.lose(seq, &event, &error);
+                match self.options.on_failure {
+                    OnFailure::Stop => Err(RecordError::Write(error)),
+                    OnFailure::Continue => Ok(seq),
+                }
+            }
+        }
+    }
+
+    /// Fills in what the event does not say.
+    fn complete(&mut self, event: &mut Event, seq: Seq) {
+        event.head.seq = Some(seq);
+        event.head.step = None;
+        let t = event.head.t.unwrap_or_else(|| self.clock.time(self.last_t));
+        self.last_t = t;
+        event.head.t = Some(t);
+        if let Some(title) = &mut event.head.title
+            && let Some((end, _)) = title.char_indices().nth(MAX_TITLE)
+        {
+            title.truncate(end);
+        }
+        if let Body::File(change) = &mut event.body
+            && change.was.is_none()
+            && matches!(change.op, FileOp::Write | FileOp::Remove)
+            && let Some(Node::File(file)) = self.written.manifest.get(&event.head, &change.path)
+            && file.is_proven
+        {
+            change.was = file.hash;
+        }
+    }
+
+    fn put(&mut self, event: &Event, content: Option<&Bytes>) -> io::Result<()> {
+        let Some((name, bytes)) = content else {
+            return self.put_line(event, &Stored::Elsewhere);
+        };
+        let Some(name) = name else {
+            let stored = self.packer.whole(bytes)?;
+            return self.put_line(event, &stored);
+        };
+        let blobs = &self.tape.index.blobs;
+        if blobs
+            .find(name)
+            .is_some_and(|id| blobs.position(id).is_some())
+        {
+            return self.put_line(event, &Stored::Elsewhere);
+        }
+        let base = self.base_of(event, bytes.len());
+        let spliced = base.and_then(|(base, base_bytes)| splice(base, &base_bytes, bytes));
+        if let Some(stored @ Stored::Splice { base, .. }) = &spliced {
+            self.put_line(event, stored)?;
+            self.written.chained(name, base);
+            return Ok(());
+        }
+        let stored = self.packer.whole(bytes)?;
+        self.put_line(event, &stored)
+    }
+
+    /// What the file held before, if a content of `len` bytes may be a change of it.
+    fn base_of(&self, event: &Event, len: usize) -> Option<(BlobHash, Arc<[u8]>)> {
+        const WORTH_IT: usize = 512;
+        let Body::File(change) = &event.body else {
+            return None;
+        };
+        let Some(Node::File(file)) = self.written.manifest.get(&event.head, &change.path) else {
+            return None;
+        };
+        let base = file.hash?;
+        let is_fit = len >= WORTH_IT
+            && is_base(file.len?)
+            && is_base(len as u64)
+            && self.written.chain(&base) < MAX_CHAIN;
+        let bytes = is_fit.then(|| self.tape.blob(&base).ok()).flatten()?;
+        Some((base, bytes))
+    }
+
+    /// Writes the line of an event that lacks nothing, and takes it into the index.
+    pub(super) fn put_line(&mut self, event: &Event, stored: &Stored<'_>) -> io::Result<()> {
+        let mut draft = Draft::new(event, stored, self.prev);
+        let (offset, seq, kind) = (self.tape.end.offset, self.next_seq, event.kind());
+        let index = &mut self.tape.index;
+        let step = match scan_head(draft.head()) {
+            Scan::Head(head) => {
+                let indexed = index.push(&head, kind, offset, seq, None);
+                indexed.step.and_then(|step| index.number_of(step))
+            }
+            // A header has no line before it, and no step.
+            Scan::Incomplete | Scan::OtherOrder => {
+                index.push(&RawHead::default(), kind, offset, seq, None);
+                None
+            }
+        };
+        // A fork's steps go on from its parent's, which are not known here.
+        if let Some(step) = step.filter(|_| !self.is_fork) {
+            draft.put_step(step);
+        }
+        let mut line = draft.finish(event, stored);
+        let hash = LineHash::of(&line);
+        line.push(b'\n');
+        if let Err(error) = self.sink.append(&line) {
+            // The index holds an event that is not on the tape: read it again.
+            self.tape.reindex()?;
+            return Err(error);
+        }
+        self.written.budget.take(event.kind(), line.len() as u64);
+        self.tape.end.offset += line.len() as u64;
+        self.tape.end.lines += 1;
+        self.prev = Some(hash);
+        self.next_seq += 1;
+        Ok(())
+    }
+
+    /// Sees to it that what was written reaches the disk when it should.
+    fn settle(&mut self, kind: Kind) -> Result<(), RecordError> {
+        let synced = match self.options.sync {
+            SyncPolicy::None => Ok(()),
+            SyncPolicy::Always => self.sink.sync(),
+            SyncPolicy::Effects if promises(kind) => self.sink.sync(),
+            SyncPolicy::Effects => self.sink.sync_soon(),
+        };
+        match (synced, self.options.on_failure) {
+            (Err(error), OnFailure::Stop) => {
+                let why = error.to_string();
+                self.failure = Some(Failure { why, lost: 0 });
+                Err(RecordError::Write(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn lose(&mut self, seq: Seq, event: &Event, error: &io::Error) {
+        // The run goes on from what the event did, whether it was recorded or not.
+        self.written.happened(seq, event);
+        self.lost += 1;
+        let lost = self.failure.as_ref().map_or(0, |failure| failure.lost);
+        self.failure = Some(Failure {
+            why: error.to_string(),
+            lost: lost + 1,
+        });
+    }
+}
+
+/// A title has at most this many characters.
+const MAX_TITLE: usize = 80;
+
+/// Whether what an event of this kind says must be on disk before it is acted upon.
+const fn promises(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::TxnBegin
+            | Kind::TxnSavepoint
+            | Kind::TxnCommit
+            | Kind::TxnRollback
+            | Kind::EffectIntent
+            | Kind::EffectResult
+            | Kind::EffectCompensate
+            | Kind::ModelResponse
+    )
+}
+
+/// Takes the bytes out of an event and leaves their name; a raw record keeps its bytes and
+/// has no name.
+fn take_bytes(body: &mut Body) -> Option<Bytes> {
+    let content = match body {
+        Body::File(change) => &mut change.content,
+        Body::Blob(content) => content,
+        Body::Raw { bytes, .. } => return Some((None, Arc::clone(bytes))),
+        _ => return None,
+    };
+    let Content::Bytes(bytes) = content else {
+        return None;
+    };
+    let bytes = Arc::clone(bytes);
+    let hash = BlobHash::of(&bytes);
+    *content = Content::Blob {
+        hash,
+        len: bytes.len() as u64,
+        redacted: false,
+    };
+    Some((Some(hash), bytes))
+}
