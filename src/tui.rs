@@ -1,14 +1,14 @@
 //! The screen: keys in, frames out.
 //!
 //! An [`event`] goes into [`app::App`], which changes its state and returns [`effect`]s.
-//! Some of these are requests ([`job`]), which the `worker` answers on its threads from
+//! Some of these are requests ([`job`]), which the [`worker`] answers on its threads from
 //! the façade; its replies are events again. `view` draws the state and nothing else.
 //!
 //! | module | knows |
 //! |---|---|
 //! | [`action`], [`key`], `keymap` | what can be asked for, and by which keys: one table |
 //! | [`app`], `update`, `panes`, `travel`, `search`, `prompt`, `overlay` | the state, and what events do to it |
-//! | `held`, `demand`, [`job`], `worker` | what is asked, what is shown meanwhile, who answers |
+//! | `held`, `demand`, [`job`], [`worker`] | what is asked, what is shown meanwhile, who answers |
 //! | [`document`], [`highlight`], [`reading`] | files and texts as rows, made by the worker |
 //! | `layout`, [`theme`], `view` | where everything stands and how it looks |
 //!
@@ -35,3 +35,4 @@ mod search;
 pub mod theme;
 mod travel;
 mod update;
+pub mod worker;
