@@ -2,7 +2,7 @@
 //!
 //! An [`event`] goes into [`app::App`], which changes its state and returns [`effect`]s.
 //! Some of these are requests ([`job`]), which the [`worker`] answers on its threads from
-//! the façade; its replies are events again. `view` draws the state and nothing else.
+//! the façade; its replies are events again. [`view`] draws the state and nothing else.
 //!
 //! | module | knows |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | [`app`], `update`, `panes`, `travel`, `search`, `prompt`, `overlay` | the state, and what events do to it |
 //! | `held`, `demand`, [`job`], [`worker`] | what is asked, what is shown meanwhile, who answers |
 //! | [`document`], [`highlight`], [`reading`] | files and texts as rows, made by the worker |
-//! | `layout`, [`theme`], `view` | where everything stands and how it looks |
+//! | `layout`, [`theme`], [`view`] | where everything stands and how it looks |
 //!
 //! Nothing here decides what a run means: that is the façade's. Neither the state nor the
 //! drawing does I/O or reads a clock.
@@ -35,4 +35,5 @@ mod search;
 pub mod theme;
 mod travel;
 mod update;
+pub mod view;
 pub mod worker;
