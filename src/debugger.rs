@@ -11,6 +11,7 @@ mod checkout;
 mod detail;
 mod difference;
 mod files;
+mod follow;
 mod import;
 mod open;
 mod patch;
@@ -27,6 +28,7 @@ pub use checkout::{
     Skipped,
 };
 pub use files::Expanded;
+pub use follow::{Refresh, Watch};
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};
 pub use open::{Debugger, OpenError, OpenOptions, Places, Source};
 pub use patch::{Patch, PatchForm};

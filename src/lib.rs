@@ -72,3 +72,4 @@ pub mod state;
 pub mod tape;
 pub mod text;
 pub mod tools;
+pub mod tui;

@@ -24,7 +24,8 @@ pub enum LineEnds {
 }
 
 impl LineEnds {
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    /// How the lines of a content end.
+    pub fn of(bytes: &[u8]) -> Self {
         let mut has_lf = false;
         let mut has_crlf = false;
         for end in memchr::memchr_iter(b'\n', bytes) {

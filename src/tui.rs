@@ -1,0 +1,39 @@
+//! The screen: keys in, frames out.
+//!
+//! An [`event`] goes into [`app::App`], which changes its state and returns [`effect`]s.
+//! Some of these are requests ([`job`]), which the [`worker`] answers on its threads from
+//! the façade; its replies are events again. [`view`] draws the state and nothing else.
+//!
+//! | module | knows |
+//! |---|---|
+//! | [`action`], [`key`], `keymap` | what can be asked for, and by which keys: one table |
+//! | [`app`], `update`, `panes`, `travel`, `search`, `prompt`, `overlay` | the state, and what events do to it |
+//! | `held`, `demand`, [`job`], [`worker`] | what is asked, what is shown meanwhile, who answers |
+//! | [`document`], [`highlight`], [`reading`] | files and texts as rows, made by the worker |
+//! | `layout`, [`theme`], [`view`] | where everything stands and how it looks |
+//!
+//! Nothing here decides what a run means: that is the façade's. Neither the state nor the
+//! drawing does I/O or reads a clock.
+
+pub mod action;
+pub mod app;
+mod demand;
+pub mod document;
+pub mod effect;
+pub mod event;
+mod held;
+pub mod highlight;
+pub mod job;
+pub mod key;
+mod keymap;
+mod layout;
+mod overlay;
+mod panes;
+mod prompt;
+pub mod reading;
+mod search;
+pub mod theme;
+mod travel;
+mod update;
+pub mod view;
+pub mod worker;

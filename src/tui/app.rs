@@ -1,0 +1,220 @@
+//! The state of the screen.
+//!
+//! Everything the screen knows is here, and nothing else changes it than
+//! [`App::update`]. It never reads a file, a clock or a terminal.
+
+use ratatui::layout::Size;
+
+use super::effect::Effect;
+use super::held::{Desk, Held, Ticket};
+use super::keymap::{Keymap, Pending};
+use super::layout::{Contents, Layout, Pane, Zoom};
+use super::overlay::Overlay;
+use super::panes::{DiffPane, StatePane, TimelinePane};
+use super::prompt::Prompt;
+use super::search::Search;
+use super::theme::{ColorChoice, Theme};
+use super::travel::{Follow, Travel};
+use crate::debugger::{BranchRow, Spot, StepRow, Summary};
+use crate::model::{Place, TapePath};
+use crate::text::SafeText;
+
+/// How the screen starts.
+#[derive(Clone, Debug)]
+pub struct AppOptions {
+    /// Where the playhead stands at first.
+    pub start: Place,
+    /// Whether the tape is followed as it grows.
+    pub is_following: bool,
+    /// Whether colours are used.
+    pub colors: ColorChoice,
+}
+
+impl Default for AppOptions {
+    fn default() -> Self {
+        Self {
+            start: Place::END,
+            is_following: false,
+            colors: ColorChoice::default(),
+        }
+    }
+}
+
+/// Everything the screen knows.
+#[derive(Debug)]
+pub struct App {
+    pub(super) size: Size,
+    pub(super) theme: Theme,
+    pub(super) desk: Desk,
+    pub(super) keymap: Keymap,
+    pub(super) pending: Pending,
+    /// The focused pane.
+    pub(super) focus: Pane,
+    /// The pane that had the focus before a digit chose one.
+    pub(super) focus_before: Pane,
+    pub(super) zoom: Zoom,
+    pub(super) summary: Held<Summary>,
+    pub(super) travel: Travel,
+    pub(super) file: FileOnDisk,
+    pub(super) timeline: TimelinePane,
+    pub(super) state: StatePane,
+    pub(super) diff: DiffPane,
+    /// A file that the editor waits for.
+    pub(super) fetch: Option<Ticket>,
+    pub(super) search: Option<Search>,
+    pub(super) prompt: Option<Prompt>,
+    pub(super) overlay: Option<Overlay>,
+    pub(super) message: Option<Message>,
+}
+
+/// Something said once, in the place of the hints, until the next key.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Message {
+    /// How grave it is.
+    pub(super) tone: Tone,
+    /// What is said.
+    pub(super) text: SafeText,
+}
+
+/// How grave a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    /// Good to know.
+    Plain,
+    /// To be noticed.
+    Warning,
+    /// Something did not work.
+    Error,
+}
+
+/// The tape's file, as far as it is watched.
+#[derive(Debug, Default)]
+pub(super) struct FileOnDisk {
+    /// It is not there any more; what was read of it is.
+    pub(super) is_gone: bool,
+    /// It is being read.
+    pub(super) reading: Option<Ticket>,
+    /// It changed since it was read last.
+    pub(super) is_due: bool,
+    /// It was read less than a tenth of a second ago: growth is shown in strides.
+    pub(super) is_resting: bool,
+}
+
+impl App {
+    /// The screen before its first event, which says its size.
+    pub fn new(options: AppOptions) -> Self {
+        let mut app = Self {
+            size: Size::ZERO,
+            theme: Theme::new(options.colors),
+            desk: Desk::default(),
+            keymap: Keymap::default(),
+            pending: Pending::default(),
+            focus: Pane::default(),
+            focus_before: Pane::default(),
+            zoom: Zoom::default(),
+            summary: Held::default(),
+            travel: Travel::new(options.start),
+            file: FileOnDisk::default(),
+            timeline: TimelinePane::default(),
+            state: StatePane::default(),
+            diff: DiffPane::default(),
+            fetch: None,
+            search: None,
+            prompt: None,
+            overlay: None,
+            message: None,
+        };
+        if options.is_following {
+            app.watch();
+            app.travel.follow = Follow::Sticking;
+        }
+        app
+    }
+
+    /// Whether [`Event::Tick`](super::event::Event::Tick) is wanted: somebody waits.
+    pub fn wants_tick(&self) -> bool {
+        let panes = [
+            self.summary.is_waiting(),
+            self.timeline.rows.is_waiting(),
+            self.timeline.strip.is_waiting(),
+            self.state.tree.is_waiting(),
+            self.diff.changes.is_waiting(),
+            self.diff.diff.is_waiting(),
+            self.diff.detail.is_waiting(),
+            self.diff.raw.is_waiting(),
+        ];
+        let is_file_waiting = |file: &super::panes::FilePane| file.open.is_waiting();
+        panes.contains(&true)
+            || self.state.file.as_ref().is_some_and(is_file_waiting)
+            || self.search.as_ref().is_some_and(Search::is_running)
+            || self.travel.under_way.is_some()
+            || self.fetch.is_some()
+            || self.file.is_due
+            || self.file.is_resting
+    }
+
+    /// Where everything stands; `None` when the screen is too small.
+    pub(super) fn layout(&self) -> Option<Layout> {
+        let state = match self.state.file {
+            Some(_) => Contents::File,
+            None => Contents::Tree,
+        };
+        Layout::of(self.size, self.focus, self.zoom, state)
+    }
+
+    /// Rows of content that a pane shows.
+    pub(super) fn height_of(&self, pane: Pane) -> usize {
+        let area = self.layout().and_then(|layout| layout.content(pane));
+        area.map_or(0, |area| usize::from(area.height))
+    }
+
+    /// The branch the playhead is on.
+    pub(super) fn branch(&self) -> Option<&BranchRow> {
+        let id = self.travel.stop?.branch;
+        let branches = &self.summary.get()?.branches;
+        branches.iter().find(|branch| branch.id == id)
+    }
+
+    /// Steps of the branch the playhead is on.
+    pub(super) fn steps(&self) -> u32 {
+        self.branch().map_or(0, |branch| branch.steps)
+    }
+
+    /// The row of the step the playhead is in, if it is held.
+    pub(super) fn current_row(&self) -> Option<&StepRow> {
+        let stop = self.travel.stop?;
+        self.timeline.row(stop.branch, stop.spot.step.0)
+    }
+
+    /// Whether the playhead is at the end of the last step.
+    pub(super) fn is_at_end(&self, spot: Spot) -> bool {
+        spot.step.0 >= self.steps()
+    }
+
+    /// The file that `{` and `}` follow: the open one, else the one selected in the focused
+    /// pane, else the one whose difference is shown.
+    pub(super) fn chosen_file(&self) -> Option<&TapePath> {
+        if let Some(file) = &self.state.file {
+            return Some(&file.path);
+        }
+        let in_tree = self.state.selected_file();
+        let in_diff = self.diff.selected_change().map(|change| &change.path);
+        match self.focus {
+            Pane::State => in_tree.or(in_diff),
+            Pane::Timeline | Pane::Diff => in_diff.or(in_tree),
+        }
+    }
+
+    /// Says something.
+    pub(super) fn say(&mut self, tone: Tone, text: &str) {
+        self.message = Some(Message {
+            tone,
+            text: SafeText::line(text),
+        });
+    }
+
+    /// The requests that the last event led to.
+    pub(super) fn take_requests(&mut self) -> impl Iterator<Item = Effect> + use<> {
+        self.desk.take_requests().into_iter().map(Effect::Request)
+    }
+}

@@ -1,0 +1,145 @@
+//! What each part of the screen wants to know, said anew after every event.
+
+use super::app::App;
+use super::highlight::STRIDE;
+use super::job::{Job, Jump, Stop};
+use super::layout::{Layout, Pane};
+use super::panes::View;
+use super::panes::first_in_view;
+use super::travel::{Arrival, Errand};
+use crate::debugger::Spot;
+use crate::model::{Place, StepNumber, Target};
+
+impl App {
+    /// Asks for what the screen shows and does not know.
+    pub(super) fn demand(&mut self) {
+        let Some(layout) = self.layout() else {
+            return;
+        };
+        self.summary.want(Job::Summary, &mut self.desk);
+        self.demand_arrival();
+        let Some(stop) = self.travel.stop else {
+            return;
+        };
+        let spot = stop.spot;
+        self.demand_timeline(&layout, stop);
+        let base = self.travel.base();
+        let changes = Job::Changes { base, at: spot };
+        self.diff.changes.want(changes, &mut self.desk);
+        if layout.pane(Pane::State).is_some() {
+            self.demand_state(&layout, spot);
+        }
+        if let Some(area) = layout.content(Pane::Diff) {
+            self.demand_diff(spot, area.width);
+        }
+    }
+
+    fn demand_arrival(&mut self) {
+        if self.travel.under_way.is_some() {
+            return;
+        }
+        let Some(summary) = self.summary.current() else {
+            return;
+        };
+        let place = match self.travel.arrival.take() {
+            None => return,
+            Some(Arrival::Place(place)) => place,
+            Some(Arrival::Step(step)) => {
+                let branch = summary
+                    .branches
+                    .iter()
+                    .find(|row| row.id == summary.current);
+                let last = branch.map_or(0, |branch| branch.steps);
+                let target = Target::Step(StepNumber(step.min(last)));
+                Place {
+                    branch: None,
+                    target,
+                }
+            }
+        };
+        self.go_to_place(place, Errand::Arrive);
+    }
+
+    fn demand_timeline(&mut self, layout: &Layout, stop: Stop) {
+        let Stop { branch, spot } = stop;
+        let height = layout.content(Pane::Timeline).map_or(1, |area| area.height);
+        let first = first_in_view(spot.step.0, self.steps(), height);
+        let view = first..first.saturating_add(u32::from(height.max(1)));
+        self.timeline.want(branch, view, &mut self.desk);
+        let columns = layout.strip.width;
+        let strip = Job::Strip { branch, columns };
+        self.timeline.strip.want(strip, &mut self.desk);
+    }
+
+    fn demand_state(&mut self, layout: &Layout, at: Spot) {
+        let height = layout.content(Pane::State).map_or(0, |area| area.height);
+        let Some(file) = &mut self.state.file else {
+            // The tree waits for the changes: they say which directories are open.
+            if self.diff.changes.current().is_some() {
+                let (base, expanded) = (self.travel.base(), self.state.expanded());
+                let tree = Job::Tree { at, base, expanded };
+                self.state.tree.want(tree, &mut self.desk);
+            }
+            return;
+        };
+        let (at, path) = (at.cursor, file.path.clone());
+        file.open.want(Job::File { at, path }, &mut self.desk);
+        let Some(open) = file.file().filter(|open| !open.document.is_empty()) else {
+            return;
+        };
+        let document = open.document.clone();
+        let top = file.first_row(usize::from(height));
+        let end = (top + usize::from(height)).next_multiple_of(STRIDE);
+        let lines = top / STRIDE * STRIDE..end.min(document.len());
+        let path = file.path.clone();
+        let paint = Job::Paint {
+            document,
+            path,
+            lines,
+        };
+        file.painted.want(paint, &mut self.desk);
+    }
+
+    fn demand_diff(&mut self, at: Spot, columns: u16) {
+        let view = self.diff.effective_view();
+        if view == View::Files {
+            if let Some(changes) = self.diff.changes.current()
+                && let Some(change) = self.diff.selected_change()
+            {
+                let (from, to) = (changes.from.cursor, at.cursor);
+                let change = change.clone();
+                let diff = Job::Diff { from, to, change };
+                self.diff.diff.want(diff, &mut self.desk);
+            }
+            return;
+        }
+        if at.step.0 == 0 {
+            return;
+        }
+        self.diff
+            .detail
+            .want(Job::Detail { at, columns }, &mut self.desk);
+        if view == View::Event
+            && let Some(event) = self.current_event(at)
+        {
+            let seq = event.seq;
+            self.diff
+                .raw
+                .want(Job::Raw { seq, columns }, &mut self.desk);
+        }
+    }
+
+    /// The event the playhead stands after, once its step is known.
+    pub(super) fn current_event(&self, at: Spot) -> Option<&crate::debugger::EventRow> {
+        let step = self.diff.detail.current()?.as_ref().ok()?;
+        let events = &step.detail.events;
+        let is_past =
+            |event: &&crate::debugger::EventRow| event.spot.cursor.position <= at.cursor.position;
+        events.iter().rfind(is_past).or(events.first())
+    }
+
+    /// Asks where a place is. Places that need no tape are known at once.
+    pub(super) fn go_to_place(&mut self, place: Place, errand: Errand) {
+        self.depart(Jump::Place(place), errand);
+    }
+}

@@ -1,0 +1,330 @@
+//! What the screen may ask of the worker, and what comes back.
+//!
+//! A request carries a generation and its reply carries the same one, so that an answer
+//! nobody waits for any more is told from one that somebody does. Nothing here works.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::document::Document;
+use super::highlight::Painted;
+use super::reading::{ReadingRow, StepReading};
+use crate::debugger::{
+    ChangeRow, DiffView, Direction, Expanded, FileView, HitRow, Refresh, Spot, StepRow, StripCell,
+    Summary, TreeRow,
+};
+use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
+use crate::text::SafeText;
+
+/// A job, and the number by which its reply is known.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Grows with every request.
+    pub generation: u64,
+    /// What is asked.
+    pub job: Job,
+}
+
+/// Something to find out. Of the jobs that share a [`Slot`] only the newest matters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Job {
+    /// Tell me when the file may have changed, from now on.
+    Watch,
+    /// Do not tell me any more.
+    Unwatch,
+    /// Read what was written since.
+    Refresh,
+    /// What the head of the screen says.
+    Summary,
+    /// Where the playhead goes.
+    Jump(Jump),
+    /// These rows of the timeline.
+    Timeline {
+        /// The branch that numbers the steps.
+        branch: u16,
+        /// From 1.
+        steps: Range<u32>,
+    },
+    /// The whole run in one row.
+    Strip {
+        /// The branch.
+        branch: u16,
+        /// Into how many columns.
+        columns: u16,
+    },
+    /// Which files differ.
+    Changes {
+        /// From where.
+        base: Base,
+        /// To where.
+        at: Spot,
+    },
+    /// The file tree.
+    Tree {
+        /// Where.
+        at: Spot,
+        /// What its changes are measured from.
+        base: Base,
+        /// Which directories are open.
+        expanded: Expanded,
+    },
+    /// One file.
+    File {
+        /// Where.
+        at: Cursor,
+        /// Which.
+        path: TapePath,
+    },
+    /// One file, to be given to the editor.
+    Fetch {
+        /// Where.
+        at: Cursor,
+        /// Which.
+        path: TapePath,
+    },
+    /// How one file differs.
+    Diff {
+        /// From where.
+        from: Cursor,
+        /// To where.
+        to: Cursor,
+        /// Which file, and how it differs.
+        change: ChangeRow,
+    },
+    /// One step, whole, set in lines.
+    Detail {
+        /// Which.
+        at: Spot,
+        /// How long a line may be.
+        columns: u16,
+    },
+    /// One event as it stands on the tape, set in lines.
+    Raw {
+        /// Which.
+        seq: Seq,
+        /// How long a line may be.
+        columns: u16,
+    },
+    /// The colours of some lines of a file.
+    Paint {
+        /// The file's text.
+        document: Arc<Document>,
+        /// Its path, which says the language.
+        path: TapePath,
+        /// Which lines, from 0.
+        lines: Range<usize>,
+    },
+    /// Every place where the words stand.
+    Search {
+        /// The words.
+        query: String,
+        /// On which branch.
+        branch: u16,
+    },
+    /// Stop searching.
+    StopSearch,
+}
+
+/// A move of the playhead that needs the tape.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Jump {
+    /// To a place that a person named. Marks are resolved before.
+    Place(Place),
+    /// To the end of a step.
+    Step {
+        /// The branch that numbers it.
+        branch: u16,
+        /// Its number; too large a one means the last.
+        step: StepNumber,
+    },
+    /// Event by event.
+    Event {
+        /// From where.
+        from: Spot,
+        /// How many, negative for earlier ones.
+        delta: i64,
+    },
+    /// From landmark to landmark.
+    Landmark {
+        /// What to stop at.
+        landmark: Landmark,
+        /// From where.
+        from: Spot,
+        /// Which way.
+        direction: Direction,
+        /// How many of them, at least 1.
+        count: u32,
+    },
+}
+
+/// What a move can stop at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Landmark {
+    /// A step that failed, was refused or interrupted.
+    Failure,
+    /// A step that changed this file.
+    Version(TapePath),
+    /// A snapshot, or an edge of a transaction.
+    Edge,
+}
+
+/// What a difference is measured from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// The state that the step began with.
+    StepStart,
+    /// This place.
+    Spot(Spot),
+}
+
+/// Jobs of one slot replace each other: the newest wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Slot {
+    /// Moves of the playhead.
+    Jump,
+    /// Whether the file is watched.
+    Watch,
+    /// Looking for growth.
+    Refresh,
+    /// The head of the screen.
+    Summary,
+    /// The rows of the timeline.
+    Timeline,
+    /// The strip.
+    Strip,
+    /// The changed files.
+    Changes,
+    /// The tree.
+    Tree,
+    /// The open file.
+    File,
+    /// A file for the editor.
+    Fetch,
+    /// The difference of one file.
+    Diff,
+    /// The step, whole.
+    Detail,
+    /// The raw event.
+    Raw,
+    /// Colours.
+    Paint,
+    /// The search.
+    Search,
+}
+
+impl Job {
+    /// The slot of the job.
+    pub fn slot(&self) -> Slot {
+        match self {
+            Self::Watch | Self::Unwatch => Slot::Watch,
+            Self::Refresh => Slot::Refresh,
+            Self::Summary => Slot::Summary,
+            Self::Jump(_) => Slot::Jump,
+            Self::Timeline { .. } => Slot::Timeline,
+            Self::Strip { .. } => Slot::Strip,
+            Self::Changes { .. } => Slot::Changes,
+            Self::Tree { .. } => Slot::Tree,
+            Self::File { .. } => Slot::File,
+            Self::Fetch { .. } => Slot::Fetch,
+            Self::Diff { .. } => Slot::Diff,
+            Self::Detail { .. } => Slot::Detail,
+            Self::Raw { .. } => Slot::Raw,
+            Self::Paint { .. } => Slot::Paint,
+            Self::Search { .. } | Self::StopSearch => Slot::Search,
+        }
+    }
+}
+
+/// A place of the playhead: a spot, and the branch whose numbers its step has.
+///
+/// The two differ inside a transaction: there the files are those of the transaction, and
+/// the numbers those of the branch around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// The branch that numbers the steps.
+    pub branch: u16,
+    /// The step, and the event after which files are looked at.
+    pub spot: Spot,
+}
+
+/// What came back. A search replies many times, watching never, everything else once
+/// unless a newer job of its slot takes its place.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The generation of the request.
+    pub generation: u64,
+    /// The answer.
+    pub answer: Answer,
+}
+
+/// An answer, or the reason why there is none, made safe.
+pub type Answered<T> = Result<T, SafeText>;
+
+/// The answer to a job.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// To [`Job::Refresh`].
+    Refreshed(Answered<Refresh>),
+    /// To [`Job::Summary`].
+    Summary(Box<Summary>),
+    /// To [`Job::Jump`]; `None` when there is no such landmark.
+    Jump(Answered<Option<Stop>>),
+    /// To [`Job::Timeline`].
+    Timeline(Vec<StepRow>),
+    /// To [`Job::Strip`].
+    Strip(Vec<StripCell>),
+    /// To [`Job::Changes`].
+    Changes(Changes),
+    /// To [`Job::Tree`].
+    Tree(Vec<TreeRow>),
+    /// To [`Job::File`].
+    File(Answered<Box<OpenFile>>),
+    /// To [`Job::Fetch`].
+    Fetched(Answered<Box<FileView>>),
+    /// To [`Job::Diff`].
+    Diff(Answered<Box<DiffView>>),
+    /// To [`Job::Detail`].
+    Detail(Answered<Box<StepReading>>),
+    /// To [`Job::Raw`].
+    Raw(Answered<Vec<ReadingRow>>),
+    /// To [`Job::Paint`].
+    Painted(Painted),
+    /// To [`Job::Search`]: the next hits, in the order of the tape.
+    Hits {
+        /// Some more.
+        hits: Vec<HitRow>,
+        /// Whether more may come.
+        progress: Progress,
+    },
+}
+
+/// How far a search is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// More may come.
+    Running,
+    /// That was all.
+    Finished,
+    /// There are more hits than anybody looks at.
+    Full,
+    /// It ended, and why.
+    Failed(SafeText),
+}
+
+/// Which files differ between two places.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changes {
+    /// Where the difference starts.
+    pub from: Spot,
+    /// The files.
+    pub rows: Vec<ChangeRow>,
+}
+
+/// A file at a place, with its text in lines.
+#[derive(Clone, Debug)]
+pub struct OpenFile {
+    /// What is known of it.
+    pub view: FileView,
+    /// Its lines.
+    pub document: Arc<Document>,
+}

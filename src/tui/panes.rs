@@ -1,0 +1,11 @@
+//! What each pane remembers between two events: its answers, its selection, how far it is
+//! scrolled. Scrolling is kept as it was asked for and fitted to the screen when it is
+//! looked at, so that a small screen forgets nothing.
+
+mod diff;
+mod state;
+mod timeline;
+
+pub(super) use diff::{DiffPane, DiffRow, View, rows_from};
+pub(super) use state::{FilePane, Fold, StatePane, offset};
+pub(super) use timeline::{TimelinePane, first_in_view};

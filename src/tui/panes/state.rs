@@ -1,0 +1,248 @@
+//! The files at the playhead: the tree, and the file that is open over it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use crate::debugger::{ChangeRow, Expanded, TreeRow, VersionRow};
+use crate::model::{EntryKind, TapePath};
+use crate::tui::document::Document;
+use crate::tui::held::Held;
+use crate::tui::highlight::Painted;
+use crate::tui::job::{Answered, Job, OpenFile};
+use crate::tui::layout::scrolled;
+
+/// The state pane.
+#[derive(Debug, Default)]
+pub(in crate::tui) struct StatePane {
+    /// The rows of the tree.
+    pub(in crate::tui) tree: Held<Vec<TreeRow>>,
+    /// The path the selection is on.
+    pub(in crate::tui) selected: Option<TapePath>,
+    /// The file that is open.
+    pub(in crate::tui) file: Option<FilePane>,
+    top: usize,
+    folds: BTreeMap<TapePath, Fold>,
+    /// Directories that a change opened, the latest last.
+    opened: VecDeque<TapePath>,
+}
+
+/// What a person wants of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tui) enum Fold {
+    /// It shows what it holds.
+    Open,
+    /// It does not.
+    Closed,
+}
+
+/// At most this many directories stay open because something changed in them.
+const MAX_OPENED: usize = 64;
+
+impl StatePane {
+    /// The directories that are open.
+    pub(in crate::tui) fn expanded(&self) -> Expanded {
+        let is_open = |path: &&TapePath| self.folds.get(*path) != Some(&Fold::Closed);
+        let opened = self.opened.iter().filter(is_open);
+        let by_hand = self.folds.iter().filter(|(_, fold)| **fold == Fold::Open);
+        let paths: BTreeSet<TapePath> = opened
+            .chain(by_hand.map(|(path, _)| path))
+            .cloned()
+            .collect();
+        Expanded::Only(paths)
+    }
+
+    /// Opens the directories in which these files changed.
+    pub(in crate::tui) fn open_around(&mut self, changes: &[ChangeRow]) {
+        for change in changes.iter().take(MAX_OPENED).rev() {
+            self.open_above(&change.path);
+        }
+    }
+
+    /// Opens the directories that lead to a path.
+    pub(in crate::tui) fn open_above(&mut self, path: &TapePath) {
+        let parents = std::iter::successors(path.parent(), TapePath::parent);
+        for directory in parents {
+            self.opened.retain(|opened| *opened != directory);
+            self.opened.push_back(directory);
+        }
+        let extra = self.opened.len().saturating_sub(MAX_OPENED);
+        self.opened.drain(..extra);
+    }
+
+    /// Folds or opens a directory.
+    pub(in crate::tui) fn fold(&mut self, directory: TapePath, fold: Fold) {
+        self.folds.insert(directory, fold);
+    }
+
+    /// The rows of the tree.
+    pub(in crate::tui) fn rows(&self) -> &[TreeRow] {
+        self.tree.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Where the selection is: on its path, or on the nearest directory above it that is
+    /// shown.
+    pub(in crate::tui) fn selected_index(&self) -> Option<usize> {
+        let rows = self.rows();
+        let mut wanted = std::iter::successors(self.selected.clone(), TapePath::parent);
+        wanted
+            .find_map(|path| rows.iter().position(|row| row.path == path))
+            .or_else(|| (!rows.is_empty()).then_some(0))
+    }
+
+    /// The row the selection is on.
+    pub(in crate::tui) fn selected_row(&self) -> Option<&TreeRow> {
+        self.rows().get(self.selected_index()?)
+    }
+
+    /// The selected path, if it is a file.
+    pub(in crate::tui) fn selected_file(&self) -> Option<&TapePath> {
+        let row = self.selected_row()?;
+        (row.kind != EntryKind::Directory).then_some(&row.path)
+    }
+
+    /// The first row to show.
+    pub(in crate::tui) fn top(&self, height: usize) -> usize {
+        scrolled(self.top, self.selected_index(), self.rows().len(), height)
+    }
+
+    /// Moves the selection.
+    pub(in crate::tui) fn select_by(&mut self, delta: i64, height: usize) {
+        let Some(here) = self.selected_index() else {
+            return;
+        };
+        let top = self.top(height);
+        let rows = self.rows();
+        let there = offset(here, delta).min(rows.len().saturating_sub(1));
+        let length = rows.len();
+        self.selected = rows.get(there).map(|row| row.path.clone());
+        self.top = scrolled(top, Some(there), length, height);
+    }
+}
+
+/// A file that is open.
+#[derive(Debug)]
+pub(in crate::tui) struct FilePane {
+    /// Its path. It stays open at steps where there is no such file.
+    pub(in crate::tui) path: TapePath,
+    /// What is known of it.
+    pub(in crate::tui) open: Held<Answered<Box<OpenFile>>>,
+    /// Every step that changed it, as far as it was ever told: where there is no file, too.
+    pub(in crate::tui) versions: Vec<VersionRow>,
+    /// The colours of its lines.
+    pub(in crate::tui) painted: Held<Painted>,
+    /// The first row to show, as far as there are so many.
+    pub(in crate::tui) top: usize,
+    /// Columns scrolled away on the left.
+    pub(in crate::tui) left: usize,
+}
+
+impl FilePane {
+    /// Opens a file at its first line.
+    pub(in crate::tui) fn new(path: TapePath) -> Self {
+        Self {
+            path,
+            open: Held::default(),
+            versions: Vec::new(),
+            painted: Held::default(),
+            top: 0,
+            left: 0,
+        }
+    }
+
+    /// The file, if it is known.
+    pub(in crate::tui) fn file(&self) -> Option<&OpenFile> {
+        self.open.get()?.as_ref().ok().map(Box::as_ref)
+    }
+
+    /// Takes the file in. Where the content is the one shown already, its lines stay, and
+    /// so do their colours.
+    pub(in crate::tui) fn take(&mut self, generation: u64, answer: Answered<Box<OpenFile>>) {
+        let before = self.file().map(|file| Arc::clone(&file.document));
+        if !self.open.take(generation, answer) {
+            return;
+        }
+        let Some(Ok(file)) = self.open.get_mut() else {
+            return;
+        };
+        if let Some(before) = before.filter(|before| file.document.has_content_of(before)) {
+            file.document = before;
+        }
+        if !file.view.versions.is_empty() {
+            self.versions = std::mem::take(&mut file.view.versions);
+        }
+    }
+
+    /// The colours, if they are those of this document.
+    pub(in crate::tui) fn painted_of(&self, document: &Arc<Document>) -> Option<&Painted> {
+        let (job, painted) = self.painted.get_with_job()?;
+        let is_same = matches!(job, Job::Paint { document: of, .. } if Arc::ptr_eq(of, document));
+        is_same.then_some(painted)
+    }
+
+    /// How many rows the head takes: the name, the certainty, the versions, the remarks.
+    pub(in crate::tui) fn head_height(&self, height: usize) -> usize {
+        let remarks = self.file().map_or(0, |file| file.view.remarks.len());
+        // The name, the certainty with the first remark, the versions, and a line below.
+        (4 + remarks.saturating_sub(1).min(2)).min(height / 2)
+    }
+
+    /// The first row to show in a pane of this height, the head included.
+    pub(in crate::tui) fn first_row(&self, height: usize) -> usize {
+        let rows = self.file().map_or(0, |file| file.document.len());
+        scrolled(self.top, None, rows, height - self.head_height(height))
+    }
+
+    /// Scrolls by rows.
+    pub(in crate::tui) fn scroll_by(&mut self, delta: i64, height: usize) {
+        let there = offset(self.first_row(height), delta);
+        self.top = there;
+        self.top = self.first_row(height);
+    }
+}
+
+/// An index moved by some rows, not below 0.
+pub(in crate::tui) fn offset(index: usize, delta: i64) -> usize {
+    let distance = usize::try_from(delta.unsigned_abs()).unwrap_or(usize::MAX);
+    if delta < 0 {
+        index.saturating_sub(distance)
+    } else {
+        index.saturating_add(distance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> TapePath {
+        TapePath::new(text).unwrap()
+    }
+
+    fn open(pane: &StatePane) -> Vec<String> {
+        let Expanded::Only(paths) = pane.expanded() else {
+            panic!("all");
+        };
+        paths.iter().map(TapePath::to_text).collect()
+    }
+
+    #[test]
+    fn changes_open_directories_and_a_person_has_the_last_word() {
+        let mut pane = StatePane::default();
+        pane.open_above(&path("src/ast/node.rs"));
+        assert_eq!(open(&pane), ["src", "src/ast"]);
+        pane.fold(path("src/ast"), Fold::Closed);
+        pane.fold(path("docs"), Fold::Open);
+        pane.open_above(&path("src/ast/node.rs"));
+        assert_eq!(open(&pane), ["docs", "src"]);
+    }
+
+    #[test]
+    fn only_so_many_directories_stay_open_by_themselves() {
+        let mut pane = StatePane::default();
+        for number in 0..200 {
+            pane.open_above(&path(&format!("d{number:03}/f")));
+        }
+        let open = open(&pane);
+        assert_eq!((open.len(), open.first().unwrap().as_str()), (64, "d136"));
+    }
+}

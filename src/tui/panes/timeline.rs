@@ -1,0 +1,80 @@
+//! The steps of the run: a window of them around the playhead, never all.
+
+use std::ops::Range;
+
+use crate::debugger::{StepRow, StripCell};
+use crate::tui::held::{Desk, Held};
+use crate::tui::job::Job;
+
+/// The timeline and the strip.
+#[derive(Debug, Default)]
+pub(in crate::tui) struct TimelinePane {
+    /// The rows that are held.
+    pub(in crate::tui) rows: Held<Vec<StepRow>>,
+    /// The whole run in one row.
+    pub(in crate::tui) strip: Held<Vec<StripCell>>,
+}
+
+/// Rows are asked for in blocks of at least this many.
+const BLOCK: u32 = 64;
+
+impl TimelinePane {
+    /// Says which rows are in view. More are asked for: a block before and after them, so
+    /// that the next moves find theirs here.
+    pub(in crate::tui) fn want(&mut self, branch: u16, view: Range<u32>, desk: &mut Desk) {
+        let block = BLOCK.max((view.end - view.start).next_power_of_two());
+        let first = (view.start / block).saturating_sub(1) * block;
+        let steps = first.max(1)..first.saturating_add(4 * block);
+        self.rows.want(Job::Timeline { branch, steps }, desk);
+    }
+
+    /// The row of a step of a branch, if it is held.
+    pub(in crate::tui) fn row(&self, branch: u16, step: u32) -> Option<&StepRow> {
+        let (job, rows) = self.rows.get_with_job()?;
+        let is_of_branch = matches!(job, Job::Timeline { branch: of, .. } if *of == branch);
+        let first = rows.first().filter(|_| is_of_branch)?.number.0;
+        let row = rows.get(usize::try_from(step.checked_sub(first)?).ok()?)?;
+        (row.number.0 == step).then_some(row)
+    }
+}
+
+/// The first step to show so that the playhead stands in the middle, where there is enough
+/// on both sides. Row 0 is the place before the first step.
+pub(in crate::tui) fn first_in_view(playhead: u32, steps: u32, height: u16) -> u32 {
+    let height = u32::from(height);
+    let last = steps.saturating_add(1).saturating_sub(height);
+    playhead.saturating_sub(height / 2).min(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_playhead_stands_in_the_middle_between_the_ends() {
+        assert_eq!(first_in_view(0, 100, 10), 0);
+        assert_eq!(first_in_view(50, 100, 10), 45);
+        assert_eq!(first_in_view(100, 100, 10), 91);
+        assert_eq!(first_in_view(2, 3, 10), 0);
+        assert_eq!(first_in_view(7, 9, 0), 7);
+    }
+
+    #[test]
+    fn what_is_asked_holds_what_is_in_view_and_does_not_change_at_every_step() {
+        let mut pane = TimelinePane::default();
+        let mut desk = Desk::default();
+        let mut asked = Vec::new();
+        for start in 0..1000 {
+            pane.want(0, start..start + 40, &mut desk);
+            for request in desk.take_requests() {
+                let Job::Timeline { steps, .. } = request.job else {
+                    panic!("another job");
+                };
+                asked.push(steps);
+            }
+            let last = asked.last().unwrap();
+            assert!(last.start <= start.max(1) && start + 40 <= last.end);
+        }
+        assert!(asked.len() < 20, "{asked:?}");
+    }
+}

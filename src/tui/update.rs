@@ -1,0 +1,299 @@
+//! What events do to the screen.
+//!
+//! An event changes the state; then every part says what it wants to know, and what is not
+//! known is asked. Nothing here does I/O or reads a clock.
+
+mod files;
+mod panes;
+mod replies;
+mod travel;
+
+use crossterm::event::{KeyEvent, KeyEventKind};
+
+use super::action::ActionId;
+use super::app::{App, Tone};
+use super::effect::Effect;
+use super::event::Event;
+use super::job::{Job, Stop};
+use super::key::Key;
+use super::keymap::Typed;
+use super::layout::{Pane, Zoom};
+use super::overlay::{Overlay, OverlaySort};
+use super::prompt::{Edited, Prompt, Purpose};
+use super::search::Search;
+use super::travel::Errand;
+use crate::debugger::Direction;
+use crate::model::Place;
+
+impl App {
+    /// Takes an event in, and says what is to be done about it. No I/O, no clock.
+    pub fn update(&mut self, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match event {
+            Event::Key(key) => self.press(key, &mut effects),
+            Event::Paste(text) => {
+                if let Some(prompt) = &mut self.prompt {
+                    prompt.insert(&text);
+                }
+            }
+            Event::Resize { columns, rows } => {
+                (self.size.width, self.size.height) = (columns, rows);
+            }
+            Event::Reply(reply) => self.take_reply(reply, &mut effects),
+            Event::WorkerFailed(message) => effects.push(Effect::Fail(message)),
+            Event::TapeMayHaveChanged => self.refresh(),
+            Event::Tick => {
+                self.desk.tick();
+                self.file.is_resting = false;
+                if std::mem::take(&mut self.file.is_due) {
+                    self.refresh();
+                }
+            }
+            Event::Mouse(_) | Event::FocusGained | Event::FocusLost => {}
+        }
+        self.demand();
+        effects.extend(self.take_requests());
+        effects
+    }
+
+    /// A press and a repeat are one move each; a release is none.
+    fn press(&mut self, event: KeyEvent, effects: &mut Vec<Effect>) {
+        if event.kind == KeyEventKind::Release {
+            return;
+        }
+        self.message = None;
+        let key = Key::from(event);
+        let action = self.keymap.action(key);
+        let is_for_all = matches!(action, Some(ActionId::Quit | ActionId::Suspend));
+        if let Some(prompt) = self.prompt.as_mut().filter(|_| !is_for_all) {
+            match prompt.press(key) {
+                Edited::Open => {}
+                Edited::Cancelled => self.prompt = None,
+                Edited::Entered => self.enter(),
+            }
+            return;
+        }
+        match self.keymap.press(&mut self.pending, key) {
+            Typed::Action(action, _) if self.overlay.is_some() && !reaches_overlay(action) => {}
+            Typed::Action(action, count) => self.perform(action, count, effects),
+            Typed::Letter(ActionId::SetMark, letter) => self.set_mark(letter),
+            Typed::Letter(_, letter) => self.go_to_mark(letter),
+            Typed::NotAPane => self.focus = self.focus_before,
+            Typed::More | Typed::Cancelled | Typed::Nothing => {}
+        }
+    }
+
+    /// Does an action. This is the other half of the table in `action`.
+    pub(super) fn perform(
+        &mut self,
+        action: ActionId,
+        count: Option<u32>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let times = count.unwrap_or(1);
+        let delta = i64::from(times);
+        let half = i64::try_from(self.focused_height() / 2).unwrap_or(1).max(1);
+        match action {
+            ActionId::StepBack
+            | ActionId::StepForward
+            | ActionId::EventBack
+            | ActionId::EventForward
+            | ActionId::NextFailure
+            | ActionId::PreviousFailure
+            | ActionId::PreviousVersion
+            | ActionId::NextVersion
+            | ActionId::PreviousEdge
+            | ActionId::NextEdge => self.travel(action, count),
+            ActionId::Goto => self.prompt = Some(Prompt::new(Purpose::Goto)),
+            ActionId::JumpBack => self.jump_back(times),
+            ActionId::NextBranch => self.next_branch(),
+            ActionId::Follow => self.toggle_follow(),
+            // These wait for a letter, and come with it.
+            ActionId::SetMark | ActionId::GoToMark => {}
+            ActionId::DiffFromHere => self.toggle_base(),
+            ActionId::DiffFrom => self.prompt = Some(Prompt::new(Purpose::DiffFrom)),
+            ActionId::Open => self.open_selected(),
+            ActionId::NextFile => self.select_file(delta),
+            ActionId::PreviousFile => self.select_file(-delta),
+            ActionId::NextView => self.next_view(),
+            ActionId::NextPane => self.focus(self.focus.next()),
+            ActionId::PreviousPane => self.focus(self.focus.previous()),
+            ActionId::TimelinePane => self.focus(Pane::Timeline),
+            ActionId::StatePane => self.focus(Pane::State),
+            ActionId::DiffPane => self.focus(Pane::Diff),
+            ActionId::Zoom => {
+                self.zoom = match self.zoom {
+                    Zoom::Out => Zoom::In,
+                    Zoom::In => Zoom::Out,
+                };
+            }
+            ActionId::Down => self.move_by(delta),
+            ActionId::Up => self.move_by(-delta),
+            ActionId::PageDown => self.move_by(half * delta),
+            ActionId::PageUp => self.move_by(-half * delta),
+            ActionId::Top => self.move_to_top(count),
+            ActionId::Bottom => self.move_to_bottom(count),
+            ActionId::ScrollLeft => self.scroll_sideways(-delta),
+            ActionId::ScrollRight => self.scroll_sideways(delta),
+            ActionId::Search => self.prompt = Some(Prompt::new(Purpose::Search)),
+            ActionId::NextHit => self.next_hit(Direction::Forward, times),
+            ActionId::PreviousHit => self.next_hit(Direction::Back, times),
+            ActionId::OpenInEditor => self.open_in_editor(effects),
+            ActionId::Copy => self.copy(effects),
+            ActionId::Notices => self.toggle_overlay(OverlaySort::Notices),
+            ActionId::Help => self.toggle_overlay(OverlaySort::Help),
+            ActionId::Back => {
+                self.back_out();
+            }
+            ActionId::Close => self.close(effects),
+            ActionId::Redraw => effects.push(Effect::Redraw),
+            ActionId::Suspend => effects.push(Effect::Suspend),
+            ActionId::Quit => effects.push(Effect::Quit),
+        }
+    }
+
+    fn toggle_overlay(&mut self, sort: OverlaySort) {
+        let is_open = self.overlay.is_some_and(|overlay| overlay.sort == sort);
+        self.overlay = (!is_open).then_some(Overlay { sort, top: 0 });
+    }
+
+    /// Closes the top layer; without one, the program.
+    fn close(&mut self, effects: &mut Vec<Effect>) {
+        if !self.close_layer() {
+            effects.push(Effect::Quit);
+        }
+    }
+
+    /// Whether something lies over the plain screen.
+    pub(super) fn has_layer(&self) -> bool {
+        self.overlay.is_some() || self.state.file.is_some() || self.zoom == Zoom::In
+    }
+
+    fn close_layer(&mut self) -> bool {
+        if self.overlay.take().is_some() || self.state.file.take().is_some() {
+            return true;
+        }
+        std::mem::take(&mut self.zoom) == Zoom::In
+    }
+
+    /// Gives up one thing, the latest first. Never the program, and nothing that is not
+    /// made again by a key.
+    fn back_out(&mut self) {
+        if self.overlay.take().is_some() {
+            return;
+        }
+        if self.travel.under_way.take().is_some() {
+            self.travel.queue.clear();
+            return;
+        }
+        if let Some(search) = self.search.take() {
+            if search.is_running() {
+                self.desk.ask(Job::StopSearch);
+            }
+            return;
+        }
+        if !self.close_layer() {
+            self.travel.base = None;
+        }
+    }
+
+    /// Takes what was typed into the prompt.
+    fn enter(&mut self) {
+        let Some(prompt) = self.prompt.take() else {
+            return;
+        };
+        let text = prompt.text();
+        let text = text.trim();
+        if text.is_empty() {
+            return;
+        }
+        match prompt.purpose {
+            Purpose::Search => {
+                let Some(stop) = self.travel.stop else {
+                    return;
+                };
+                let query = text.to_owned();
+                let ticket = self.desk.ask(Job::Search {
+                    query: query.clone(),
+                    branch: stop.branch,
+                });
+                self.search = Some(Search::new(query, ticket));
+            }
+            Purpose::Goto | Purpose::DiffFrom => {
+                let text = text.strip_prefix(':').unwrap_or(text);
+                let errand = match prompt.purpose {
+                    Purpose::DiffFrom => Errand::Base,
+                    Purpose::Goto | Purpose::Search => Errand::Place,
+                };
+                match text.parse::<Place>() {
+                    Ok(place) => self.go_to_place(place, errand),
+                    Err(error) => self.say(Tone::Error, &error.to_string()),
+                }
+            }
+        }
+    }
+
+    /// Goes to another hit of the search.
+    pub(super) fn next_hit(&mut self, direction: Direction, times: u32) {
+        let Some(Stop { branch, spot }) = self.travel.stop else {
+            return;
+        };
+        let Some(search) = &self.search else {
+            self.say(Tone::Plain, "nothing is searched; / searches");
+            return;
+        };
+        let mut here = spot;
+        let mut found = None;
+        let mut is_around = false;
+        // More rounds than hits would only go around.
+        for _ in 0..times.min(search.len().try_into().unwrap_or(u32::MAX)) {
+            let Some(next) = search.next(here, direction) else {
+                break;
+            };
+            here = next.hit.spot;
+            is_around |= next.is_around;
+            found = Some(next);
+        }
+        let Some(found) = found else {
+            let words = search.describe().to_string();
+            self.say(Tone::Plain, &words);
+            return;
+        };
+        let around = match (is_around, direction) {
+            (false, _) => "",
+            (true, Direction::Forward) => "from the start again  ",
+            (true, Direction::Back) => "from the end again  ",
+        };
+        let words = format!(
+            "/{}  {}/{}  {around}{}: {}",
+            search.query,
+            found.number,
+            search.len(),
+            found.hit.field,
+            found.hit.line,
+        );
+        self.jump(Stop { branch, spot: here });
+        self.say(Tone::Plain, &words);
+    }
+}
+
+/// Whether an action does something while an overlay is open.
+fn reaches_overlay(action: ActionId) -> bool {
+    matches!(
+        action,
+        ActionId::Down
+            | ActionId::Up
+            | ActionId::PageDown
+            | ActionId::PageUp
+            | ActionId::Top
+            | ActionId::Bottom
+            | ActionId::Open
+            | ActionId::Help
+            | ActionId::Notices
+            | ActionId::Back
+            | ActionId::Close
+            | ActionId::Redraw
+            | ActionId::Suspend
+            | ActionId::Quit
+    )
+}

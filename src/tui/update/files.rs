@@ -1,0 +1,187 @@
+//! What leaves the screen: text for the clipboard and for the editor.
+
+use crate::debugger::FileView;
+use crate::model::TapePath;
+use crate::text::{RowKind, SafeText};
+use crate::tui::app::{App, Tone};
+use crate::tui::document::content_bytes;
+use crate::tui::effect::Effect;
+use crate::tui::job::{Answered, Job};
+use crate::tui::layout::Pane;
+use crate::tui::panes::{DiffRow, View, rows_from};
+use crate::tui::reading::ReadingRow;
+
+/// More lines are not copied: no clipboard takes them.
+const MAX_LINES: usize = 10_000;
+
+impl App {
+    /// Opens in the editor what the focused pane shows: the text of a step or an event, else
+    /// the chosen file.
+    pub(super) fn open_in_editor(&mut self, effects: &mut Vec<Effect>) {
+        let view = self.diff.effective_view();
+        if self.focus == Pane::Diff && view != View::Files {
+            let mut text = String::new();
+            for line in self.read_lines() {
+                text.push_str(line.as_str());
+                text.push('\n');
+            }
+            effects.push(Effect::OpenEditor {
+                bytes: text.into_bytes(),
+                name: match view {
+                    View::Event => "event.json".into(),
+                    View::Files | View::Step => "step.txt".into(),
+                },
+                line: 1,
+            });
+            return;
+        }
+        let Some((spot, path)) = self.travel.spot().zip(self.chosen_file().cloned()) else {
+            self.say(Tone::Plain, "no file is chosen; 2 and Enter choose one");
+            return;
+        };
+        let at = spot.cursor;
+        self.fetch = Some(self.desk.ask(Job::Fetch { at, path }));
+    }
+
+    pub(super) fn take_fetched(
+        &mut self,
+        answer: Answered<Box<FileView>>,
+        effects: &mut Vec<Effect>,
+    ) {
+        match answer {
+            Err(why) => self.say(Tone::Error, &why.to_string()),
+            Ok(view) => {
+                if let crate::debugger::FileContent::Nothing(why) = &view.content {
+                    self.say(Tone::Error, &format!("nothing to edit: {why}"));
+                    return;
+                }
+                effects.push(Effect::OpenEditor {
+                    bytes: content_bytes(&view.content),
+                    name: file_name(&view.path),
+                    line: self.line_in_view(&view.path),
+                });
+            }
+        }
+    }
+
+    /// The line of a file that is looked at, from 1.
+    fn line_in_view(&self, path: &TapePath) -> usize {
+        if let Some(file) = self.state.file.as_ref().filter(|file| file.path == *path) {
+            return file.first_row(self.height_of(Pane::State)) + 1;
+        }
+        let first = self.diff.first_row(self.height_of(Pane::Diff));
+        let shown = self
+            .diff
+            .difference()
+            .filter(|shown| shown.change.path == *path);
+        let Some(diff) = shown.and_then(|shown| shown.diff.as_ref()) else {
+            return 1;
+        };
+        let line = rows_from(diff, first).find_map(|row| match row {
+            DiffRow::Line(_, _, row) if row.kind != RowKind::Context => row.new,
+            _ => None,
+        });
+        line.unwrap_or(1)
+    }
+
+    /// Copies what the focused pane shows.
+    pub(super) fn copy(&mut self, effects: &mut Vec<Effect>) {
+        let (what, lines) = match self.focus {
+            Pane::Timeline => ("the step's title", self.title_lines()),
+            Pane::State if self.state.file.is_some() => ("the file", self.file_lines()),
+            Pane::State => ("the path", self.path_lines()),
+            Pane::Diff => match self.diff.effective_view() {
+                View::Files => ("the difference", self.difference_lines()),
+                View::Step => ("the step", self.read_lines()),
+                View::Event => ("the event", self.read_lines()),
+            },
+        };
+        if lines.is_empty() {
+            self.say(Tone::Plain, "nothing to copy here");
+            return;
+        }
+        let words = match lines.len() {
+            1 => format!("copied {what}"),
+            MAX_LINES => format!("copied {what}: the first {MAX_LINES} lines"),
+            count => format!("copied {what}: {count} lines"),
+        };
+        self.say(Tone::Plain, &words);
+        effects.push(Effect::Copy(lines));
+    }
+
+    fn title_lines(&self) -> Vec<SafeText> {
+        let row = self.current_row();
+        row.map(|row| row.title.clone()).into_iter().collect()
+    }
+
+    fn path_lines(&self) -> Vec<SafeText> {
+        let row = self.state.selected_row();
+        row.map(|row| SafeText::from_bytes(row.path.as_bytes()))
+            .into_iter()
+            .collect()
+    }
+
+    fn file_lines(&self) -> Vec<SafeText> {
+        let file = self
+            .state
+            .file
+            .as_ref()
+            .and_then(crate::tui::panes::FilePane::file);
+        let Some(file) = file else {
+            return Vec::new();
+        };
+        (0..file.document.len().min(MAX_LINES))
+            .filter_map(|index| file.document.line(index).map(SafeText::from_bytes))
+            .collect()
+    }
+
+    fn difference_lines(&self) -> Vec<SafeText> {
+        let diff = self.diff.difference().and_then(|view| view.diff.as_ref());
+        let Some(diff) = diff else {
+            return Vec::new();
+        };
+        let line = |row: DiffRow<'_>| match row {
+            DiffRow::Head(hunk) => SafeText::line(&hunk.header()),
+            DiffRow::Line(_, _, row) => {
+                let mut line = SafeText::literal(match row.kind {
+                    RowKind::Context => " ",
+                    RowKind::Removed => "-",
+                    RowKind::Added => "+",
+                });
+                line.push(&SafeText::from_bytes(row.content()));
+                line
+            }
+        };
+        rows_from(diff, 0).take(MAX_LINES).map(line).collect()
+    }
+
+    /// The lines of the step or the event that is shown.
+    fn read_lines(&self) -> Vec<SafeText> {
+        let rows = match self.diff.effective_view() {
+            View::Event => self.diff.raw.get().and_then(|raw| raw.as_ref().ok()),
+            View::Files | View::Step => self.diff.step().map(|step| &step.rows),
+        };
+        let line = |row: &ReadingRow| match row {
+            ReadingRow::Heading { name, .. } => SafeText::line(&format!("# {name}")),
+            ReadingRow::Line(line) | ReadingRow::Remark(line) => line.clone(),
+            ReadingRow::Blank => SafeText::default(),
+        };
+        rows.map_or(Vec::new(), |rows| {
+            rows.iter().take(MAX_LINES).map(line).collect()
+        })
+    }
+}
+
+/// A name for a file on disk that no shell and no file system minds.
+fn file_name(path: &TapePath) -> String {
+    let name = String::from_utf8_lossy(path.name());
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let plain: String = name
+        .chars()
+        .map(|c| if is_plain(c) { c } else { '_' })
+        .collect();
+    match plain.trim_start_matches(['.', '-']) {
+        "" => "file".into(),
+        plain => plain.chars().take(100).collect(),
+    }
+}

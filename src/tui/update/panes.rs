@@ -1,0 +1,175 @@
+//! Moves inside the panes and the overlays.
+
+use crate::model::{EntryKind, TapePath};
+use crate::tui::app::{App, Tone};
+use crate::tui::layout::Pane;
+use crate::tui::panes::{FilePane, Fold, View, offset};
+
+/// How far a key scrolls sideways, in columns.
+const SIDEWAYS: i64 = 8;
+
+/// Nobody reads further to the right.
+const MAX_LEFT: i64 = 100_000;
+
+impl App {
+    /// Focuses a pane.
+    pub(super) fn focus(&mut self, pane: Pane) {
+        self.focus_before = self.focus;
+        self.focus = pane;
+    }
+
+    /// Rows of content of what the keys act on.
+    pub(super) fn focused_height(&self) -> usize {
+        match self.sheet() {
+            Some(sheet) => usize::from(sheet.inside().height),
+            None => self.height_of(self.focus),
+        }
+    }
+
+    /// Down by rows in what the keys act on; up when negative.
+    pub(super) fn move_by(&mut self, delta: i64) {
+        if let Some(sheet) = self.sheet() {
+            if let Some(overlay) = &mut self.overlay {
+                let here = sheet.first_row(overlay.top);
+                overlay.top = sheet.first_row(offset(here, delta));
+            }
+            return;
+        }
+        let height = self.focused_height();
+        match self.focus {
+            Pane::Timeline => self.step_in_timeline(delta),
+            Pane::State => match &mut self.state.file {
+                Some(file) => file.scroll_by(delta, height),
+                None => self.state.select_by(delta, height),
+            },
+            Pane::Diff => self.diff.scroll_by(delta, height),
+        }
+    }
+
+    fn step_in_timeline(&mut self, delta: i64) {
+        use crate::tui::action::ActionId::{StepBack, StepForward};
+        let action = if delta < 0 { StepBack } else { StepForward };
+        let count = u32::try_from(delta.unsigned_abs()).unwrap_or(u32::MAX);
+        self.travel(action, Some(count));
+    }
+
+    /// To the top; in the timeline, to the step that was counted.
+    pub(super) fn move_to_top(&mut self, count: Option<u32>) {
+        match (self.focus, self.overlay) {
+            (Pane::Timeline, None) => self.jump_to_step(count.unwrap_or(1)),
+            _ => self.move_by(i64::MIN),
+        }
+    }
+
+    /// To the bottom; in the timeline, to the step that was counted.
+    pub(super) fn move_to_bottom(&mut self, count: Option<u32>) {
+        match (self.focus, self.overlay) {
+            (Pane::Timeline, None) => self.jump_to_step(count.unwrap_or(u32::MAX)),
+            _ => self.move_by(i64::MAX),
+        }
+    }
+
+    fn jump_to_step(&mut self, step: u32) {
+        if let Some(here) = self.travel.stop
+            && self.travel.under_way.is_none()
+            && here.spot.step.0 != step.min(self.steps())
+        {
+            self.travel.keep(here);
+        }
+        self.step_to(step);
+    }
+
+    /// Reads on in long lines, or back.
+    pub(super) fn scroll_sideways(&mut self, delta: i64) {
+        let left = match (self.focus, &mut self.state.file) {
+            (Pane::State, Some(file)) => &mut file.left,
+            (Pane::Diff, _) => &mut self.diff.left,
+            _ => return,
+        };
+        let there = i64::try_from(*left).unwrap_or(0) + delta.saturating_mul(SIDEWAYS);
+        *left = usize::try_from(there.clamp(0, MAX_LEFT)).unwrap_or(0);
+    }
+
+    /// Opens what is selected in the focused pane.
+    pub(super) fn open_selected(&mut self) {
+        if self.overlay.take().is_some() {
+            return;
+        }
+        match self.focus {
+            Pane::Timeline => self.focus(Pane::Diff),
+            Pane::State if self.state.file.is_some() => self.focus(Pane::Diff),
+            Pane::State => self.open_row(),
+            Pane::Diff => match self
+                .diff
+                .selected_change()
+                .map(|change| change.path.clone())
+            {
+                Some(path) if self.diff.effective_view() == View::Files => self.open_file(path),
+                _ => self.say(Tone::Plain, "no file changed here; 2 shows all files"),
+            },
+        }
+    }
+
+    fn open_row(&mut self) {
+        let Some(row) = self.state.selected_row() else {
+            return;
+        };
+        let path = row.path.clone();
+        if row.kind == EntryKind::Directory {
+            let fold = if row.is_expanded {
+                Fold::Closed
+            } else {
+                Fold::Open
+            };
+            self.state.selected = Some(path.clone());
+            self.state.fold(path, fold);
+        } else {
+            self.open_file(path);
+        }
+    }
+
+    /// Opens a file over the tree.
+    fn open_file(&mut self, path: TapePath) {
+        self.state.open_above(&path);
+        self.state.selected = Some(path.clone());
+        if self.diff.files().iter().any(|row| row.path == path) {
+            self.diff.selected = Some(path.clone());
+        }
+        self.state.file = Some(FilePane::new(path));
+        self.focus(Pane::State);
+    }
+
+    /// Shows another of the changed files.
+    pub(super) fn select_file(&mut self, delta: i64) {
+        let before = self.diff.selected.clone();
+        match self.diff.select_by(delta) {
+            None => self.say(Tone::Plain, "no file changed here"),
+            after if after == before => self.say(
+                Tone::Plain,
+                if delta > 0 {
+                    "the last changed file"
+                } else {
+                    "the first changed file"
+                },
+            ),
+            Some(path) => {
+                self.diff.view = View::Files;
+                if self.state.file.is_some() {
+                    self.state.file = Some(FilePane::new(path.clone()));
+                }
+                self.state.selected = Some(path);
+            }
+        }
+    }
+
+    /// The next view of the diff pane.
+    pub(super) fn next_view(&mut self) {
+        // A step that changed no file is shown already.
+        let before = self.diff.effective_view();
+        self.diff.view = self.diff.view.next();
+        if self.diff.effective_view() == before {
+            self.diff.view = self.diff.view.next();
+        }
+        self.diff.rewind();
+    }
+}

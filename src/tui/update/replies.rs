@@ -1,0 +1,197 @@
+//! What answers do to the screen.
+
+use crate::debugger::{Direction, HitRow, Refresh, Spot};
+use crate::model::Place;
+use crate::tui::app::{App, Tone};
+use crate::tui::effect::Effect;
+use crate::tui::job::{Answer, Answered, Progress, Reply, Stop};
+use crate::tui::layout::Pane;
+use crate::tui::travel::{Errand, Follow, UnderWay};
+
+impl App {
+    /// Takes an answer in, if somebody still waits for it.
+    pub(super) fn take_reply(&mut self, reply: Reply, effects: &mut Vec<Effect>) {
+        let generation = reply.generation;
+        match reply.answer {
+            Answer::Refreshed(refreshed) => self.take_refresh(refreshed),
+            Answer::Summary(summary) => {
+                self.summary.take(generation, *summary);
+            }
+            Answer::Jump(answer) => self.take_jump(generation, answer, effects),
+            Answer::Timeline(rows) => {
+                let was_at_end = self.step_end() == self.travel.spot();
+                if self.timeline.rows.take(generation, rows) {
+                    self.stay_in_the_step(was_at_end);
+                }
+            }
+            Answer::Strip(cells) => {
+                self.timeline.strip.take(generation, cells);
+            }
+            Answer::Changes(changes) => {
+                if self.diff.changes.take(generation, changes) {
+                    self.choose_files();
+                }
+            }
+            Answer::Tree(rows) => {
+                self.state.tree.take(generation, rows);
+            }
+            Answer::File(file) => {
+                if let Some(pane) = &mut self.state.file {
+                    pane.take(generation, file);
+                }
+            }
+            Answer::Fetched(file) => {
+                if self.fetch.is_some_and(|ticket| ticket.is_for(generation)) {
+                    self.fetch = None;
+                    self.take_fetched(file, effects);
+                }
+            }
+            Answer::Diff(diff) => {
+                self.diff.diff.take(generation, diff);
+            }
+            Answer::Detail(detail) => {
+                self.diff.detail.take(generation, detail);
+            }
+            Answer::Raw(raw) => {
+                self.diff.raw.take(generation, raw);
+            }
+            Answer::Painted(painted) => {
+                if let Some(pane) = &mut self.state.file {
+                    pane.painted.take(generation, painted);
+                }
+            }
+            Answer::Hits { hits, progress } => self.take_hits(generation, hits, progress),
+        }
+    }
+
+    fn take_jump(
+        &mut self,
+        generation: u64,
+        answer: Answered<Option<Stop>>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let is_waited_for = |way: &mut UnderWay| way.ticket.is_for(generation);
+        let Some(way) = self.travel.under_way.take_if(is_waited_for) else {
+            return;
+        };
+        match answer {
+            Ok(stop) => self.land(way.errand, stop),
+            Err(why) => {
+                self.say(Tone::Error, &why.to_string());
+                // A place that is not there is no reason to show nothing.
+                if way.errand == Errand::Arrive && self.travel.stop.is_none() {
+                    self.go_to_place(Place::END, Errand::Follow);
+                }
+            }
+        }
+        while self.travel.under_way.is_none()
+            && let Some((action, count)) = self.travel.queue.pop_front()
+        {
+            self.perform(action, count, effects);
+        }
+    }
+
+    /// The end of the step the playhead is in, if it is known.
+    fn step_end(&self) -> Option<Spot> {
+        self.current_row().map(|row| row.spot)
+    }
+
+    /// The end of a step moves while the step is written: who stood there goes with it.
+    fn stay_in_the_step(&mut self, was_at_end: bool) {
+        let Some(end) = self.step_end() else {
+            return;
+        };
+        if let Some(stop) = &mut self.travel.stop {
+            if was_at_end {
+                stop.spot = end;
+            }
+            self.travel.is_inside = stop.spot != end;
+        }
+    }
+
+    /// Chooses which of the changed files is shown, and shows where they are in the tree:
+    /// the one that was looked at before, else the first. The selection of the pane that a
+    /// person is in stays where it is.
+    fn choose_files(&mut self) {
+        let files = self.diff.files();
+        let open = self.state.file.as_ref().map(|file| &file.path);
+        let kept = [
+            open,
+            self.state.selected.as_ref(),
+            self.diff.selected.as_ref(),
+        ]
+        .into_iter()
+        .flatten()
+        .find(|path| files.iter().any(|file| file.path == **path));
+        let chosen = kept.or(files.first().map(|file| &file.path)).cloned();
+        self.state.open_around(files);
+        let is_in_hand = self.focus == Pane::State && self.state.selected.is_some();
+        if !is_in_hand && chosen.is_some() {
+            self.state.selected.clone_from(&chosen);
+        }
+        self.diff.selected = chosen;
+    }
+
+    fn take_refresh(&mut self, refreshed: Answered<Refresh>) {
+        self.file.reading = None;
+        self.file.is_resting = true;
+        match refreshed {
+            Err(why) => self.say(Tone::Error, &why.to_string()),
+            Ok(Refresh::Unchanged) => {}
+            Ok(Refresh::Grew { .. }) => {
+                self.file.is_gone = false;
+                self.summary.outdate();
+                self.timeline.rows.outdate();
+                self.timeline.strip.outdate();
+                self.diff.detail.outdate();
+                let is_free = |way: &UnderWay| way.errand == Errand::Follow;
+                if self.travel.follow == Follow::Sticking
+                    && self.travel.under_way.as_ref().is_none_or(is_free)
+                {
+                    self.go_to_place(Place::END, Errand::Follow);
+                }
+            }
+            Ok(Refresh::Truncated) => {
+                self.start_over();
+                self.say(
+                    Tone::Warning,
+                    "the file was truncated; this is what it holds now",
+                );
+            }
+            Ok(Refresh::Replaced) => {
+                self.start_over();
+                self.say(Tone::Warning, "the file was replaced; this is the new one");
+            }
+            Ok(Refresh::Gone) => {
+                self.file.is_gone = true;
+                self.say(
+                    Tone::Warning,
+                    "the file is gone; what was read of it stays readable",
+                );
+            }
+            Ok(Refresh::Back) => {
+                self.file.is_gone = false;
+                self.start_over();
+                self.say(Tone::Plain, "the file is there again");
+            }
+        }
+    }
+
+    fn take_hits(&mut self, generation: u64, hits: Vec<HitRow>, progress: Progress) {
+        let Some(search) = self
+            .search
+            .as_mut()
+            .filter(|search| search.ticket.is_for(generation))
+        else {
+            return;
+        };
+        search.push(hits, progress);
+        let Some(here) = self.travel.spot().filter(|_| search.is_jump_due) else {
+            return;
+        };
+        if search.next(here, Direction::Forward).is_some() || !search.is_running() {
+            search.is_jump_due = false;
+            self.next_hit(Direction::Forward, 1);
+        }
+    }
+}

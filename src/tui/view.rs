@@ -1,0 +1,94 @@
+//! Draws the screen from its state, and reads nothing else.
+//!
+//! Text reaches the screen only as [`SafeText`](crate::text::SafeText) and through a
+//! [`Pen`], which leaves out nothing without a `…`.
+
+mod diff;
+mod file;
+mod footer;
+mod header;
+mod hints;
+mod hunks;
+mod overlay;
+mod pane;
+mod pen;
+mod reading;
+mod strip;
+mod timeline;
+mod title;
+mod tree;
+mod versions;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use self::pen::Pen;
+use super::app::App;
+use super::layout::{Layout, Pane, Sharing};
+use super::theme::Role;
+use crate::text::SafeText;
+
+/// Draws the screen.
+pub fn draw(app: &App, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    if let Some(position) = render(app, area, frame.buffer_mut()) {
+        frame.set_cursor_position(position);
+    }
+}
+
+/// Draws into a buffer; returns where the terminal's cursor is, if it is seen.
+fn render(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    // A screen that was resized while its event is still on the way is drawn as too small
+    // or not at all, and anew a moment later.
+    let Some(layout) = app.layout().filter(|_| area.as_size() == app.size) else {
+        too_small(app, area, buffer);
+        return None;
+    };
+    header::draw(app, layout.header, buffer);
+    strip::draw(app, layout.strip, buffer);
+    if let Sharing::Tabbed(row) = layout.sharing {
+        pane::draw_tabs(app, row, buffer);
+    }
+    if !pane::draw_instead(app, layout.body, buffer) {
+        for which in Pane::ALL {
+            draw_pane(app, &layout, which, buffer);
+        }
+    }
+    overlay::draw(app, buffer);
+    footer::draw(app, layout.footer, buffer)
+}
+
+fn draw_pane(app: &App, layout: &Layout, which: Pane, buffer: &mut Buffer) {
+    let (Some(area), Some(content)) = (layout.pane(which), layout.content(which)) else {
+        return;
+    };
+    if layout.sharing == Sharing::Framed {
+        pane::draw_frame(app, which, area, buffer);
+    }
+    match which {
+        Pane::Timeline => timeline::draw(app, content, buffer),
+        Pane::State => match &app.state.file {
+            Some(file) => file::draw(app, file, content, buffer),
+            None => tree::draw(app, content, buffer),
+        },
+        Pane::Diff => diff::draw(app, content, buffer),
+    }
+}
+
+/// One line, as far as it fits.
+fn too_small(app: &App, area: Rect, buffer: &mut Buffer) {
+    if let Some(row) = area.rows().next() {
+        let words = "too small: 30×8 at least";
+        Pen::new(buffer, row, app.theme).text(&SafeText::literal(words), Role::Text);
+    }
+}
+
+/// The role of the selected row of a pane.
+fn selection(app: &App, pane: Pane, is_selected: bool) -> Option<Role> {
+    is_selected.then_some(if app.focus == pane {
+        Role::Selected
+    } else {
+        Role::SelectedElsewhere
+    })
+}

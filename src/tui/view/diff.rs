@@ -1,0 +1,159 @@
+//! The diff pane: the files that differ, and how the chosen one does.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::hunks;
+use super::pane::{draw_centred, draw_error};
+use super::pen::Pen;
+use super::reading;
+use super::selection;
+use super::tree::change_sign;
+use crate::debugger::{ChangeRow, DiffView};
+use crate::model::Certainty;
+use crate::text::{SafeText, human, width};
+use crate::tui::app::App;
+use crate::tui::layout::{Pane, scrolled};
+use crate::tui::panes::View;
+use crate::tui::theme::Role;
+
+/// Draws the view of the pane that there is something to show for.
+pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
+    match app.diff.effective_view() {
+        View::Files => draw_files(app, area, buffer),
+        View::Step => reading::draw_step(app, area, buffer),
+        View::Event => reading::draw_event(app, area, buffer),
+    }
+}
+
+fn draw_files(app: &App, area: Rect, buffer: &mut Buffer) {
+    let list = app.diff.list_height(usize::from(area.height));
+    let mut rows = area.rows();
+    draw_list(app, rows.by_ref().take(list), list, buffer);
+    if list > 0
+        && let Some(row) = rows.next()
+    {
+        Pen::new(buffer, row, app.theme).fill("─", Role::Quiet);
+    }
+    let shown = match app.diff.diff.get() {
+        None => return,
+        Some(Err(why)) => {
+            draw_error(app, "The difference cannot be shown.", why, area, buffer);
+            return;
+        }
+        Some(Ok(shown)) => shown,
+    };
+    if let Some(row) = rows.next() {
+        draw_name(app, shown, row, buffer);
+    }
+    for remark in &shown.remarks {
+        if let Some(row) = rows.next() {
+            let mut pen = Pen::new(buffer, row, app.theme);
+            pen.gap(1);
+            pen.text(remark, Role::Warning);
+        }
+    }
+    let height = u16::try_from(rows.count()).unwrap_or(0);
+    let body = Rect {
+        y: area.bottom() - height,
+        height,
+        ..area
+    };
+    match &shown.diff {
+        Some(diff) if !diff.hunks.is_empty() => hunks::draw(app, diff, body, buffer),
+        _ => draw_nothing(app, shown, body, buffer),
+    }
+}
+
+/// The files that differ, around the one that is shown.
+fn draw_list(app: &App, rows: impl Iterator<Item = Rect>, height: usize, buffer: &mut Buffer) {
+    let files = app.diff.files();
+    let selected = app.diff.selected_index();
+    let centred = selected.unwrap_or(0).saturating_sub(height / 2);
+    let top = scrolled(centred, selected, files.len(), height);
+    for ((index, file), row) in files.iter().enumerate().skip(top).zip(rows) {
+        let is_selected = selected == Some(index);
+        let role = selection(app, Pane::Diff, is_selected);
+        let mut pen = Pen::new(buffer, row, app.theme).uniform(role);
+        pen.words(if is_selected { "▸" } else { " " }, Role::Accent);
+        let (sign, sign_role) = change_sign(file.change);
+        pen.words(sign, sign_role);
+        pen.gap(1);
+        pen.text(&width::fit_middle(&path_of(file), pen.left()), Role::Text);
+        pen.finish();
+    }
+}
+
+fn path_of(change: &ChangeRow) -> SafeText {
+    let path = SafeText::from_bytes(change.path.as_bytes());
+    let Some(from) = &change.from else {
+        return path;
+    };
+    let mut both = SafeText::from_bytes(from.as_bytes());
+    both.push(&SafeText::literal(" → "));
+    both.push(&path);
+    both
+}
+
+/// The file's name, how it changed, and by how many lines.
+fn draw_name(app: &App, shown: &DiffView, row: Rect, buffer: &mut Buffer) {
+    let change = &shown.change;
+    let mut pen = Pen::new(buffer, row, app.theme);
+    pen.gap(1);
+    if let Some(diff) = shown
+        .diff
+        .as_ref()
+        .filter(|diff| diff.added + diff.removed > 0)
+    {
+        let count =
+            |sign, lines: usize| SafeText::line(&format!("{sign}{}", human::count(lines as u64)));
+        pen.right(&count('−', diff.removed), Role::Removed);
+        pen.right_gap(1);
+        pen.right(&count('+', diff.added), Role::Added);
+        pen.right_gap(2);
+    }
+    let (sign, role) = change_sign(change.change);
+    pen.words(sign, role);
+    pen.gap(1);
+    let path = path_of(change);
+    for badge in badges(change) {
+        let badge = SafeText::line(&badge);
+        if pen.left() > width::width(&path) + width::width(&badge) + 3 {
+            pen.right(&badge, Role::Warning);
+            pen.right_gap(2);
+        }
+    }
+    pen.text(&width::fit_middle(&path, pen.left()), Role::Strong);
+}
+
+/// What else is to be said of a change, the most important last.
+fn badges(change: &ChangeRow) -> Vec<String> {
+    let mut badges = Vec::new();
+    if let Some((before, after)) = change.mode {
+        badges.push(format!("mode {:o}→{:o}", before & 0o7777, after & 0o7777));
+    }
+    match change.certainty.1 {
+        Certainty::Exact | Certainty::Absent => {}
+        certainty => badges.push(certainty.as_str().into()),
+    }
+    if change.is_outside {
+        badges.push("≠ outside".into());
+    }
+    badges
+}
+
+/// Says why there are no rows.
+fn draw_nothing(app: &App, shown: &DiffView, area: Rect, buffer: &mut Buffer) {
+    let words = match (&shown.diff, shown.change.mode) {
+        _ if !shown.remarks.is_empty() => return,
+        (None, _) => "One of the contents is not known.",
+        (Some(_), Some(_)) => "Only the mode differs.",
+        (Some(diff), None) => match (diff.old, diff.new) {
+            (None, Some(_)) => "An empty file was made.",
+            (Some(_), None) => "An empty file was removed.",
+            _ => "The contents are the same.",
+        },
+    };
+    let line = (SafeText::literal(words), Role::Quiet);
+    draw_centred(area, &[line], app.theme, buffer);
+}

@@ -1,0 +1,189 @@
+//! The open file: what is known of it, every step that changed it, and its lines.
+
+use std::ops::Range;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::pane::{draw_centred, draw_error};
+use super::pen::Pen;
+use super::versions;
+use crate::model::Certainty;
+use crate::text::{SafeText, width};
+use crate::tui::app::App;
+use crate::tui::document::{Document, DocumentRow};
+use crate::tui::job::OpenFile;
+use crate::tui::layout::scrolled;
+use crate::tui::panes::FilePane;
+use crate::tui::theme::Role;
+
+/// Draws the open file.
+pub(super) fn draw(app: &App, pane: &FilePane, area: Rect, buffer: &mut Buffer) {
+    let head = u16::try_from(pane.head_height(usize::from(area.height))).unwrap_or(0);
+    let body = Rect {
+        y: area.y + head,
+        height: area.height - head,
+        ..area
+    };
+    match pane.open.get() {
+        None => draw_name(app, pane, None, area, buffer),
+        Some(Err(why)) => {
+            draw_name(app, pane, None, area, buffer);
+            draw_error(app, "This file cannot be shown.", why, body, buffer);
+        }
+        Some(Ok(open)) => {
+            let head = Rect {
+                height: head,
+                ..area
+            };
+            draw_head(app, pane, open, head, buffer);
+            if open.document.is_empty() {
+                draw_nothing(app, open, body, buffer);
+            } else {
+                draw_lines(app, pane, open, body, buffer);
+            }
+        }
+    }
+}
+
+/// The name, the certainty and the versions, as far as there is room, and a line below.
+fn draw_head(app: &App, pane: &FilePane, open: &OpenFile, area: Rect, buffer: &mut Buffer) {
+    let mut rows = area.rows();
+    let line = rows.next_back();
+    if let Some(row) = rows.next() {
+        draw_name(app, pane, Some(&open.document), row, buffer);
+    }
+    if let Some(row) = rows.next() {
+        draw_certainty(app, open, row, buffer);
+    }
+    if let Some(row) = rows.next() {
+        versions::draw(app, &pane.versions, row, buffer);
+    }
+    for (row, remark) in rows.zip(open.view.remarks.iter().skip(1)) {
+        let mut pen = Pen::new(buffer, row, app.theme);
+        pen.gap(1);
+        pen.text(remark, Role::Warning);
+    }
+    if let Some(row) = line.filter(|_| area.height > 1) {
+        Pen::new(buffer, row, app.theme).fill("─", Role::Quiet);
+    }
+}
+
+fn draw_name(
+    app: &App,
+    pane: &FilePane,
+    document: Option<&Document>,
+    row: Rect,
+    buffer: &mut Buffer,
+) {
+    let mut pen = Pen::new(buffer, row, app.theme);
+    pen.gap(1);
+    let path = SafeText::from_bytes(pane.path.as_bytes());
+    let badges = document.map_or(&[][..], Document::badges);
+    for badge in badges.iter().rev() {
+        if pen.left() > width::width(&path) + width::width(badge) + 3 {
+            pen.right(badge, Role::Warning);
+            pen.right_gap(2);
+        }
+    }
+    pen.text(&width::fit_middle(&path, pen.left()), Role::Strong);
+}
+
+/// The certainty in words, and the reason for it.
+fn draw_certainty(app: &App, open: &OpenFile, row: Rect, buffer: &mut Buffer) {
+    let mut pen = Pen::new(buffer, row, app.theme);
+    pen.gap(1);
+    let certainty = open.view.certainty;
+    let role = match certainty {
+        Certainty::Exact => Role::Added,
+        Certainty::Redacted | Certainty::Unstored => Role::Text,
+        Certainty::Absent => Role::Removed,
+        Certainty::Uncertain | Certainty::Partial | Certainty::Unknown => Role::Warning,
+    };
+    pen.words(certainty.as_str(), role);
+    match open.view.remarks.first() {
+        Some(remark) => {
+            pen.words(": ", role);
+            pen.text(remark, Role::Text);
+        }
+        None if certainty == Certainty::Exact => {
+            pen.words(": recorded, byte for byte", Role::Quiet);
+        }
+        None => {}
+    }
+}
+
+/// Says why there are no lines.
+fn draw_nothing(app: &App, open: &OpenFile, area: Rect, buffer: &mut Buffer) {
+    let (what, why) = match (open.view.certainty, open.document.absence()) {
+        (Certainty::Absent, _) => (
+            "There is no such file at this step.",
+            SafeText::literal("{ and } go to the steps that changed it."),
+        ),
+        (_, Some(why)) => ("Its content is not known here.", why.clone()),
+        (_, None) => ("The file is empty.", SafeText::default()),
+    };
+    let lines = [(SafeText::literal(what), Role::Strong), (why, Role::Quiet)];
+    draw_centred(area, &lines, app.theme, buffer);
+}
+
+fn draw_lines(app: &App, pane: &FilePane, open: &OpenFile, area: Rect, buffer: &mut Buffer) {
+    let document = &open.document;
+    let first = scrolled(pane.top, None, document.len(), usize::from(area.height));
+    let digits = digits(document);
+    let painted = pane.painted_of(document);
+    let columns = pane.left + usize::from(area.width);
+    for (index, row) in (first..document.len()).zip(area.rows()) {
+        let mut pen = Pen::new(buffer, row, app.theme);
+        match document.row(index, columns) {
+            None => {}
+            Some(DocumentRow::Line { number, text }) => {
+                pen.number(Some(number), digits);
+                pen.gap(2);
+                let pieces = painted.map_or(&[][..], |painted| painted.line(index));
+                let (text, cut) = without_left(&text, pane.left);
+                pen.styled(&text, |at| {
+                    let is_here = |(range, _): &&(Range<usize>, _)| range.contains(&(at + cut));
+                    let piece = pieces.iter().find(is_here);
+                    piece.map_or(Role::Text, |(_, token)| Role::Code(*token))
+                });
+            }
+            Some(DocumentRow::Bytes { offset, text }) => {
+                let offset = SafeText::line(&format!("{offset:0digits$x}"));
+                pen.text(&offset, Role::Quiet);
+                pen.gap(2);
+                pen.text(&without_left(&text, pane.left).0, Role::Text);
+            }
+            Some(DocumentRow::Gap { from, to }) => {
+                pen.gap(digits + 2);
+                pen.text(&SafeText::line(&gap(from, to)), Role::Warning);
+            }
+        }
+    }
+}
+
+fn gap(from: u64, to: Option<u64>) -> String {
+    match to {
+        Some(to) if to == from + 1 => format!("░ line {from} is not known"),
+        Some(to) => format!("░ lines {from} to {} are not known", to - 1),
+        None => format!("░ from line {from} on nothing is known"),
+    }
+}
+
+fn digits(document: &Document) -> usize {
+    let last = document.last_number();
+    match document.row(0, 0) {
+        Some(DocumentRow::Bytes { .. }) => format!("{last:x}").len().max(4),
+        _ => last.to_string().len().max(3),
+    }
+}
+
+/// A text without its first columns, and how many bytes were taken off.
+pub(super) fn without_left(text: &SafeText, columns: usize) -> (SafeText, usize) {
+    if columns == 0 {
+        return (text.clone(), 0);
+    }
+    let rest = width::slice(text, columns, usize::from(u16::MAX));
+    let cut = text.as_str().len().saturating_sub(rest.as_str().len());
+    (rest, cut)
+}

@@ -1,0 +1,114 @@
+//! The last row: a prompt, a message, or hints at what can be done here.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::hints::hints;
+use super::pen::Pen;
+use crate::text::{SafeText, width};
+use crate::tui::action::ActionId;
+use crate::tui::app::{App, Tone};
+use crate::tui::job::Stop;
+use crate::tui::keymap::Pending;
+use crate::tui::prompt::Prompt;
+use crate::tui::search::Search;
+use crate::tui::theme::Role;
+
+/// Columns between two hints.
+const GAP: usize = 3;
+
+/// Draws the row; returns where the terminal's cursor is, if something is typed.
+pub(super) fn draw(app: &App, row: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let mut pen = Pen::new(buffer, row, app.theme);
+    pen.gap(1);
+    if let Some(prompt) = &app.prompt {
+        return Some(draw_prompt(prompt, row, pen));
+    }
+    pen.right_gap(1);
+    if let Some(typed) = typed(app) {
+        pen.right(&SafeText::line(&typed), Role::Key);
+        pen.right_gap(GAP);
+    }
+    if let Some(message) = &app.message {
+        let (sign, role) = match message.tone {
+            Tone::Plain => ("", Role::Text),
+            Tone::Warning => ("! ", Role::Warning),
+            Tone::Error => ("✗ ", Role::Failed),
+        };
+        pen.words(sign, role);
+        pen.text(&message.text, role);
+        return None;
+    }
+    if let Some(search) = app.search.as_ref().filter(|search| search.is_running()) {
+        pen.text(&search.describe(), Role::Text);
+        return None;
+    }
+    draw_hints(app, pen);
+    None
+}
+
+/// What is typed stays in view at its end; the beginning gives way.
+fn draw_prompt(prompt: &Prompt, row: Rect, mut pen: Pen<'_>) -> Position {
+    pen.words(prompt.purpose.label(), Role::Key);
+    let (before, after) = prompt.halves();
+    let room = pen.left().saturating_sub(1);
+    let hidden = width::width(&before).saturating_sub(room);
+    let before = if hidden == 0 {
+        before
+    } else {
+        let mut shown = SafeText::literal("…");
+        shown.push(&width::slice(&before, hidden + 1, room.saturating_sub(1)));
+        shown
+    };
+    pen.text(&before, Role::Text);
+    let left = u16::try_from(pen.left()).unwrap_or(0);
+    let cursor = Position::new(row.right() - left.clamp(1, row.width), row.y);
+    if prompt.text().is_empty() {
+        pen.gap(1);
+        pen.words(prompt.purpose.example(), Role::Quiet);
+    } else {
+        pen.text(&after, Role::Text);
+    }
+    cursor
+}
+
+/// What has been typed of something longer, or what a search has found.
+fn typed(app: &App) -> Option<String> {
+    match app.pending {
+        Pending::Count(count) => Some(format!("{count} …")),
+        Pending::Letter(ActionId::SetMark) => Some("mark this place: a letter".into()),
+        Pending::Letter(_) => Some(marks(app)),
+        Pending::Nothing | Pending::PaneOrCount(_) => {
+            let search = app.search.as_ref().filter(|_| app.message.is_none());
+            let search = search.filter(|search| !search.is_running());
+            search.map(Search::describe).map(|words| words.to_string())
+        }
+    }
+}
+
+fn marks(app: &App) -> String {
+    let mark = |(letter, stop): (&char, &Stop)| format!("{letter} {}", stop.spot.step);
+    let marks: Vec<String> = app.travel.marks.iter().map(mark).collect();
+    if marks.is_empty() {
+        return "no mark yet; m and a letter set one".into();
+    }
+    format!("to mark: {}", marks.join(" · "))
+}
+
+/// Draws as many hints as fit whole. The last, that there is help, is always there.
+fn draw_hints(app: &App, mut pen: Pen<'_>) {
+    let mut hints = hints(app);
+    let columns =
+        |(keys, word): &(SafeText, SafeText)| width::width(keys) + 1 + width::width(word) + GAP;
+    while hints.len() > 1 && hints.iter().map(columns).sum::<usize>() > pen.left() + GAP {
+        hints.remove(hints.len() - 2);
+    }
+    for (index, (keys, word)) in hints.iter().enumerate() {
+        if index > 0 {
+            pen.gap(GAP);
+        }
+        pen.text(keys, Role::Key);
+        pen.gap(1);
+        pen.text(word, Role::Quiet);
+    }
+}

@@ -1,0 +1,103 @@
+//! Which actions are worth a hint here, in the words of the table of actions.
+
+use crate::text::SafeText;
+use crate::tui::action::{ACTIONS, Action, ActionId};
+use crate::tui::app::App;
+use crate::tui::layout::{Pane, Zoom};
+use crate::tui::panes::View;
+use crate::tui::travel::Follow;
+
+/// The hints that make sense here, keys and a word each, what matters most first; at the
+/// end, that there is help.
+pub(super) fn hints(app: &App) -> Vec<(SafeText, SafeText)> {
+    let mut actions: Vec<&Action> = ACTIONS
+        .iter()
+        .filter(|action| is_hinted(app, action))
+        .collect();
+    actions.sort_by_key(|action| rank(action.id));
+    let mut hints: Vec<(String, &'static str)> = Vec::new();
+    for action in actions {
+        let Some(key) = action.shown_keys().into_iter().next() else {
+            continue;
+        };
+        let word = word(app, action);
+        match hints.last_mut() {
+            Some((keys, last)) if *last == word => {
+                keys.push('/');
+                keys.push_str(&key);
+            }
+            _ => hints.push((key, word)),
+        }
+    }
+    let safe =
+        |(keys, word): (String, &'static str)| (SafeText::line(&keys), SafeText::literal(word));
+    hints.into_iter().map(safe).collect()
+}
+
+/// What is left out first where there is little room: the highest rank.
+fn rank(action: ActionId) -> u8 {
+    match action {
+        ActionId::StepBack
+        | ActionId::StepForward
+        | ActionId::NextFailure
+        | ActionId::PreviousFailure
+        | ActionId::NextVersion
+        | ActionId::PreviousVersion => 0,
+        // These make sense in some places only, and it is good to know where.
+        ActionId::Back
+        | ActionId::Open
+        | ActionId::NextFile
+        | ActionId::PreviousFile
+        | ActionId::NextView
+        | ActionId::NextHit
+        | ActionId::PreviousHit => 1,
+        ActionId::NextBranch | ActionId::Follow | ActionId::Notices => 3,
+        ActionId::Close => 4,
+        ActionId::Help => 5,
+        _ => 2,
+    }
+}
+
+fn word(app: &App, action: &Action) -> &'static str {
+    match action.id {
+        ActionId::Close if app.has_layer() => "close",
+        ActionId::Zoom if app.zoom == Zoom::In => "all panes",
+        ActionId::DiffFromHere if app.travel.base.is_some() => "diff step by step",
+        ActionId::Follow if app.travel.follow != Follow::Off => "stop following",
+        _ => action.hint,
+    }
+}
+
+/// Whether an action can do something here that is worth a hint.
+fn is_hinted(app: &App, action: &Action) -> bool {
+    let is_reading = app.overlay.is_some();
+    match action.id {
+        _ if action.hint.is_empty() => false,
+        ActionId::Close | ActionId::Help => true,
+        ActionId::Back => app.search.is_some() || app.travel.base.is_some(),
+        _ if is_reading => false,
+        ActionId::NextFailure | ActionId::PreviousFailure => {
+            app.branch().is_some_and(|branch| branch.failed > 0)
+        }
+        ActionId::PreviousVersion | ActionId::NextVersion => app.chosen_file().is_some(),
+        ActionId::NextBranch => app
+            .summary
+            .get()
+            .is_some_and(|summary| summary.branches.len() > 1),
+        ActionId::NextFile | ActionId::PreviousFile => {
+            app.diff.effective_view() == View::Files && app.diff.files().len() > 1
+        }
+        ActionId::Open => match app.focus {
+            Pane::Timeline => false,
+            Pane::State => app.state.file.is_none(),
+            Pane::Diff => app.diff.effective_view() == View::Files,
+        },
+        ActionId::NextView => app.focus == Pane::Diff,
+        ActionId::NextHit | ActionId::PreviousHit => app.search.is_some(),
+        ActionId::Notices => app
+            .summary
+            .get()
+            .is_some_and(|summary| summary.problems > 0 || !summary.notices.is_empty()),
+        _ => true,
+    }
+}

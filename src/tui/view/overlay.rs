@@ -1,0 +1,27 @@
+//! Draws what lies over the panes.
+
+use ratatui::buffer::Buffer;
+
+use super::pane::draw_box;
+use super::pen::Pen;
+use crate::tui::app::App;
+
+/// Draws the overlay that is open, if one is.
+pub(super) fn draw(app: &App, buffer: &mut Buffer) {
+    let Some((overlay, sheet)) = app.overlay.zip(app.sheet()) else {
+        return;
+    };
+    let note = if sheet.is_long() {
+        "j/k scroll, q closes"
+    } else {
+        "q closes"
+    };
+    draw_box(sheet.area, overlay.sort.title(), note, app.theme, buffer);
+    let rows = sheet.rows.iter().skip(sheet.first_row(overlay.top));
+    for (row, area) in rows.zip(sheet.inside().rows()) {
+        let mut pen = Pen::new(buffer, area, app.theme);
+        for (text, role) in row {
+            pen.text(text, *role);
+        }
+    }
+}

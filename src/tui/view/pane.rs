@@ -1,0 +1,175 @@
+//! What panes have in common: frames, tabs, and what stands in their place.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Margin, Rect};
+use ratatui::symbols::border;
+use ratatui::widgets::{Block, Clear, Widget as _};
+
+use super::pen::Pen;
+use super::title::{Title, name};
+use crate::text::{SafeText, human, width};
+use crate::tui::app::App;
+use crate::tui::layout::Pane;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::travel::Follow;
+
+/// A line of text with its role.
+pub(super) type Line = (SafeText, Role);
+
+/// Draws a pane's frame. The focused one is told by its heavy lines and by `▸`.
+pub(super) fn draw_frame(app: &App, pane: Pane, area: Rect, buffer: &mut Buffer) {
+    let is_focused = pane == app.focus;
+    let (lines, frame, title_role, sign) = if is_focused {
+        (border::THICK, Role::Accent, Role::Accent, "▸")
+    } else {
+        (border::PLAIN, Role::Quiet, Role::Title, "")
+    };
+    Block::bordered()
+        .border_set(lines)
+        .border_style(app.theme.style(frame))
+        .render(area, buffer);
+    let title = Title::of(app, pane);
+    let row = Rect { height: 1, ..area }.inner(Margin::new(2, 0));
+    let mut pen = Pen::new(buffer, row, app.theme);
+    let words = SafeText::line(&format!(" {sign}{} {} ", number(pane), title.text));
+    let note = SafeText::line(&format!(" {} ", title.note));
+    if !title.note.is_empty() && width::width(&words) + width::width(&note) < pen.left() {
+        pen.right(&note, Role::Quiet);
+        pen.right_gap(1);
+    }
+    pen.text(&words, title_role);
+}
+
+/// Draws the tabs of a screen that has room for one pane.
+pub(super) fn draw_tabs(app: &App, row: Rect, buffer: &mut Buffer) {
+    let title = Title::of(app, app.focus);
+    let mut pen = Pen::new(buffer, row, app.theme);
+    pen.right_gap(1);
+    if !title.note.is_empty() {
+        pen.right(&title.note, Role::Quiet);
+        pen.right_gap(2);
+    }
+    let names = Pane::ALL.map(|pane| {
+        if pane == app.focus {
+            title.text.as_str()
+        } else {
+            name(pane)
+        }
+    });
+    // Sign, number and space before a name, and two columns after it.
+    let columns: usize = names.iter().map(|name| name.chars().count() + 5).sum();
+    let has_room = columns <= pen.left() + 2;
+    for (pane, name) in Pane::ALL.into_iter().zip(names) {
+        let words = match (pane == app.focus, has_room) {
+            (true, _) => format!("▸{} {name}", number(pane)),
+            (false, true) => format!(" {} {name}", number(pane)),
+            (false, false) => format!(" {}", number(pane)),
+        };
+        let role = if pane == app.focus {
+            Role::Accent
+        } else {
+            Role::Quiet
+        };
+        pen.text(&SafeText::line(&words), role);
+        pen.gap(2);
+    }
+}
+
+fn number(pane: Pane) -> usize {
+    let index = Pane::ALL.iter().position(|other| *other == pane);
+    index.map_or(0, |index| index + 1)
+}
+
+/// Turns while something is waited for.
+pub(super) fn spinner(app: &App) -> &'static str {
+    match app.desk.ticks() % 4 {
+        0 => "◐",
+        1 => "◓",
+        2 => "◑",
+        _ => "◒",
+    }
+}
+
+/// Draws what stands in the place of all panes when there is no run to show: while it is
+/// being opened, and when it holds no step. Returns whether it did.
+pub(super) fn draw_instead(app: &App, body: Rect, buffer: &mut Buffer) -> bool {
+    let lines = match app.summary.get() {
+        None if app.summary.is_late(&app.desk) => {
+            let words = format!("{} opening the run", spinner(app));
+            vec![(SafeText::line(&words), Role::Quiet)]
+        }
+        None => Vec::new(),
+        Some(summary) if summary.branches.iter().all(|branch| branch.steps == 0) => {
+            let events = human::plural(u64::from(summary.events), "event", "events");
+            let bytes = human::plural(summary.bytes, "byte", "bytes");
+            let next = match app.travel.follow {
+                Follow::Off => "F follows it while it is written · q quits",
+                Follow::Sticking | Follow::Behind(_) => "waiting for the first one …",
+            };
+            let mut lines = vec![
+                (SafeText::literal("This tape holds no step."), Role::Strong),
+                (SafeText::line(&format!("{events}, {bytes}")), Role::Quiet),
+                (SafeText::default(), Role::Text),
+            ];
+            let notices = summary.notices.iter();
+            lines.extend(notices.map(|notice| (notice.clone(), Role::Warning)));
+            lines.push((SafeText::literal(next), Role::Quiet));
+            lines
+        }
+        Some(_) => return false,
+    };
+    draw_centred(body, &lines, app.theme, buffer);
+    true
+}
+
+/// Draws lines in the middle of an area.
+pub(super) fn draw_centred(area: Rect, lines: &[Line], theme: Theme, buffer: &mut Buffer) {
+    let columns = usize::from(area.width.saturating_sub(2));
+    let wrap = |(text, role): &Line| {
+        let lines = width::wrap(text, columns).into_iter();
+        let role = *role;
+        lines.map(move |line| (line, role))
+    };
+    let wrapped: Vec<Line> = lines.iter().flat_map(wrap).collect();
+    let above = usize::from(area.height).saturating_sub(wrapped.len()) / 2;
+    for (row, (text, role)) in area.rows().skip(above).zip(&wrapped) {
+        let mut pen = Pen::new(buffer, row, theme);
+        pen.gap(pen.left().saturating_sub(width::width(text)) / 2);
+        pen.text(text, *role);
+    }
+}
+
+/// Says that something cannot be shown, and why.
+pub(super) fn draw_error(
+    app: &App,
+    what: &'static str,
+    why: &SafeText,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let lines = [
+        (SafeText::literal(what), Role::Strong),
+        (why.clone(), Role::Failed),
+    ];
+    draw_centred(area, &lines, app.theme, buffer);
+}
+
+/// Empties an area and draws a frame with a title around it.
+pub(super) fn draw_box(
+    area: Rect,
+    title: &'static str,
+    note: &'static str,
+    theme: Theme,
+    buffer: &mut Buffer,
+) {
+    Clear.render(area, buffer);
+    Block::bordered()
+        .border_set(border::DOUBLE)
+        .border_style(theme.style(Role::Accent))
+        .render(area, buffer);
+    let row = Rect { height: 1, ..area }.inner(Margin::new(2, 0));
+    let mut pen = Pen::new(buffer, row, theme);
+    pen.right(&SafeText::line(&format!(" {note} ")), Role::Quiet);
+    pen.right_gap(1);
+    pen.text(&SafeText::line(&format!(" {title} ")), Role::Accent);
+}

@@ -1,0 +1,165 @@
+//! The rows of the timeline that are in view.
+
+use std::time::Duration;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::pen::Pen;
+use super::selection;
+use crate::debugger::{StepRow, TransactionEdge};
+use crate::model::{Outcome, StepKind};
+use crate::text::{Align, SafeText, human};
+use crate::tui::app::App;
+use crate::tui::job::Stop;
+use crate::tui::layout::Pane;
+use crate::tui::panes::first_in_view;
+use crate::tui::theme::Role;
+
+/// From this many columns, rows say how long a step took.
+const WIDE: u16 = 46;
+/// From this many columns, rows say when a step began, too.
+const VERY_WIDE: u16 = 68;
+
+/// Columns of the name of a tool.
+const ACTOR: usize = 8;
+
+/// Draws the rows around the playhead.
+pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
+    let Some(Stop { branch, spot }) = app.travel.stop else {
+        return;
+    };
+    let steps = app.steps();
+    let first = first_in_view(spot.step.0, steps, area.height);
+    let digits = steps.to_string().len().max(2);
+    for (row, number) in area.rows().zip(first..=steps) {
+        let is_selected = number == spot.step.0;
+        let role = selection(app, Pane::Timeline, is_selected);
+        let mut pen = Pen::new(buffer, row, app.theme).uniform(role);
+        let step = app.timeline.row(branch, number);
+        let (bracket, role) = step.map_or((" ", Role::Quiet), bracket);
+        pen.words(bracket, role);
+        pen.words(if is_selected { "▸" } else { " " }, Role::Accent);
+        pen.number(Some(u64::from(number)), digits);
+        pen.gap(2);
+        match step {
+            Some(step) => draw_step(step, area.width, &mut pen),
+            None if number == 0 => pen.words("· the start of the run", Role::Quiet),
+            None => pen.words("…", Role::Quiet),
+        }
+        pen.finish();
+    }
+}
+
+/// The edge of a transaction; dotted where it was rolled back.
+fn bracket(step: &StepRow) -> (&'static str, Role) {
+    let Some(mark) = step.transaction else {
+        return (" ", Role::Quiet);
+    };
+    let sign = match (mark.edge, mark.is_rolled_back) {
+        (TransactionEdge::Begin, _) => "╭",
+        (TransactionEdge::Inside, false) => "│",
+        (TransactionEdge::Inside, true) => "┊",
+        (TransactionEdge::End, _) => "╰",
+    };
+    let role = if mark.is_rolled_back {
+        Role::Quiet
+    } else {
+        Role::Accent
+    };
+    (sign, role)
+}
+
+fn draw_step(step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
+    let is_undone = step.transaction.is_some_and(|mark| mark.is_rolled_back);
+    let unless_undone = |role| if is_undone { Role::Quiet } else { role };
+    if columns >= WIDE {
+        let duration = step.duration.map(Duration::from_micros);
+        let duration = duration
+            .filter(|time| time.as_millis() > 0)
+            .map(human::duration);
+        pen.right(
+            &right_aligned(&duration.unwrap_or_default(), 5),
+            Role::Quiet,
+        );
+        pen.right_gap(1);
+    }
+    if columns >= VERY_WIDE {
+        let clock = human::clock(Duration::from_micros(step.t));
+        pen.right(&right_aligned(&clock, 7), Role::Quiet);
+        pen.right_gap(1);
+    }
+    for (sign, role) in flags(step) {
+        pen.right(&SafeText::literal(sign), role);
+    }
+    pen.right_gap(1);
+    let depth = usize::from(step.depth.min(8));
+    for _ in 0..depth {
+        pen.words("╎ ", Role::Quiet);
+    }
+    let (sign, role) = kind_sign(step);
+    pen.words(sign, unless_undone(role));
+    pen.gap(1);
+    // A model's name is long, and the same in most rows; the step itself says it.
+    let actor = match step.kind {
+        StepKind::Model => SafeText::literal("model"),
+        _ => step.actor.clone(),
+    };
+    let role = match step.kind {
+        StepKind::Prompt => Role::Person,
+        StepKind::Model => Role::Model,
+        _ => Role::Strong,
+    };
+    // The steps of sub-agents give up columns of the name for their indent.
+    let actor_columns = ACTOR.saturating_sub(2 * depth).max(4);
+    pen.column(&actor, actor_columns, Align::Left, unless_undone(role));
+    pen.gap(1);
+    let role = match step.kind {
+        StepKind::Outside | StepKind::Gap => Role::Warning,
+        StepKind::Other => Role::Quiet,
+        _ => Role::Text,
+    };
+    pen.text(&step.title, unless_undone(role));
+}
+
+fn right_aligned(text: &str, columns: usize) -> SafeText {
+    SafeText::line(&format!("{text:>columns$}"))
+}
+
+/// The sign of a step's sort. Tools are told apart by what they do to files.
+fn kind_sign(step: &StepRow) -> (&'static str, Role) {
+    match step.kind {
+        StepKind::Prompt => ("›", Role::Person),
+        StepKind::Model => ("◆", Role::Model),
+        StepKind::Tool if step.is_suspect => ("$", Role::Text),
+        StepKind::Tool if step.file_events > 0 => ("✎", Role::Changed),
+        StepKind::Tool => ("○", Role::Text),
+        StepKind::Outside => ("≠", Role::Warning),
+        StepKind::Transaction => ("┃", Role::Accent),
+        StepKind::Gap => ("░", Role::Warning),
+        StepKind::Other => ("·", Role::Quiet),
+    }
+}
+
+/// The three signs at the right end, the last one first: what else is here, what it means
+/// for the files, how it ended.
+fn flags(step: &StepRow) -> [(&'static str, Role); 3] {
+    let place = match step {
+        step if step.has_problem => ("!", Role::Warning),
+        step if step.has_branches => ("⑂", Role::Strong),
+        _ => (" ", Role::Text),
+    };
+    let files = match step {
+        step if step.has_outside_change => ("≠", Role::Warning),
+        step if step.is_suspect => ("?", Role::Warning),
+        _ => (" ", Role::Text),
+    };
+    let outcome = match step.outcome {
+        Outcome::None | Outcome::Ok => (" ", Role::Text),
+        Outcome::Failed => ("✗", Role::Failed),
+        Outcome::Refused => ("⊘", Role::Failed),
+        Outcome::Interrupted => ("‖", Role::Failed),
+        Outcome::Pending => ("…", Role::Quiet),
+    };
+    [place, files, outcome]
+}

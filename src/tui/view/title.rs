@@ -1,0 +1,151 @@
+//! The titles of the panes: what is shown, which for a moment may be the answer before.
+
+use super::pane::spinner;
+use crate::debugger::StepRow;
+use crate::text::{SafeText, human};
+use crate::tui::app::App;
+use crate::tui::job::Job;
+use crate::tui::layout::Pane;
+use crate::tui::panes::View;
+
+/// The name of a pane, and something to know of what it shows.
+pub(super) struct Title {
+    /// Stands on the left.
+    pub(super) text: SafeText,
+    /// Stands on the right.
+    pub(super) note: SafeText,
+}
+
+/// What a pane is called where there is no room for more.
+pub(super) const fn name(pane: Pane) -> &'static str {
+    match pane {
+        Pane::Timeline => "Timeline",
+        Pane::State => "State",
+        Pane::Diff => "Diff",
+    }
+}
+
+impl Title {
+    /// The title of a pane.
+    pub(super) fn of(app: &App, pane: Pane) -> Self {
+        let (text, mut note) = match pane {
+            Pane::Timeline => of_timeline(app),
+            Pane::State => of_state(app),
+            Pane::Diff => of_diff(app),
+        };
+        if is_late(app, pane) {
+            note = format!("{note} {}", spinner(app));
+        }
+        Self {
+            text: SafeText::line(&text),
+            note: SafeText::line(note.trim_start()),
+        }
+    }
+}
+
+fn is_late(app: &App, pane: Pane) -> bool {
+    let desk = &app.desk;
+    match (pane, &app.state.file) {
+        (Pane::Timeline, _) => app.timeline.rows.is_late(desk),
+        (Pane::State, Some(file)) => file.open.is_late(desk),
+        (Pane::State, None) => app.state.tree.is_late(desk),
+        (Pane::Diff, _) => {
+            app.diff.changes.is_late(desk)
+                || app.diff.diff.is_late(desk)
+                || app.diff.detail.is_late(desk)
+                || app.diff.raw.is_late(desk)
+        }
+    }
+}
+
+fn of_timeline(app: &App) -> (String, String) {
+    let branches = app
+        .summary
+        .get()
+        .map_or(0, |summary| summary.branches.len());
+    let text = match app.branch().filter(|_| branches > 1) {
+        Some(branch) => format!("Timeline · {}", branch.name),
+        None => "Timeline".into(),
+    };
+    (text, human::plural(u64::from(app.steps()), "step", "steps"))
+}
+
+fn of_state(app: &App) -> (String, String) {
+    if let Some(file) = &app.state.file {
+        let step = app.travel.spot().map_or(0, |spot| spot.step.0);
+        let rows = file.file().map_or(0, |open| open.document.len());
+        let top = file.first_row(app.height_of(Pane::State)) + 1;
+        let note = if rows == 0 {
+            String::new()
+        } else {
+            format!("line {top}/{rows}")
+        };
+        return (format!("File @{step}"), note);
+    }
+    let Some((Job::Tree { at, .. }, _)) = app.state.tree.get_with_job() else {
+        return ("State".into(), String::new());
+    };
+    let since = match app.travel.base {
+        Some(base) => format!("since {}", base.spot.step),
+        None => String::new(),
+    };
+    (format!("State @{}", at.step), since)
+}
+
+fn of_diff(app: &App) -> (String, String) {
+    let diff = &app.diff;
+    match diff.effective_view() {
+        View::Files => {
+            let text = match diff.changes.get_with_job() {
+                Some((Job::Changes { at, .. }, changes)) if changes.from.step == at.step => {
+                    format!("Diff in {}", at.step)
+                }
+                Some((Job::Changes { at, .. }, changes)) => {
+                    format!("Diff {}→{}", changes.from.step, at.step)
+                }
+                _ => "Diff".into(),
+            };
+            let files = diff.files().len();
+            let note = match diff.selected_index() {
+                Some(index) if files > 1 => format!("file {}/{files}", index + 1),
+                _ => String::new(),
+            };
+            (text, note)
+        }
+        View::Step => {
+            let spot = app.travel.spot().filter(|spot| spot.step.0 > 0);
+            let step = spot.and(diff.step());
+            let text = step.map_or("Step".into(), |step| of_step(&step.detail.row));
+            (
+                text,
+                scrolled(app, step.map_or(0, |step| step.rows.len()), 0),
+            )
+        }
+        View::Event => {
+            let text = match diff.raw.get_with_job() {
+                Some((Job::Raw { seq, .. }, _)) => format!("Event {seq}"),
+                _ => "Event".into(),
+            };
+            let rows = diff.raw.get().and_then(|raw| raw.as_ref().ok());
+            (text, scrolled(app, rows.map_or(0, Vec::len), 2))
+        }
+    }
+}
+
+/// The step and who did it.
+fn of_step(row: &StepRow) -> String {
+    let number = row.number;
+    if row.actor.is_empty() {
+        return format!("Step {number}");
+    }
+    format!("Step {number} · {}", row.actor)
+}
+
+/// Where in a text one is, if it is longer than the pane.
+fn scrolled(app: &App, rows: usize, head: usize) -> String {
+    let height = app.height_of(Pane::Diff);
+    if rows + head <= height {
+        return String::new();
+    }
+    format!("line {}/{rows}", app.diff.first_row(height) + 1)
+}

@@ -1,0 +1,87 @@
+//! A file's own history in one row: every step that changed it.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::pane::Line;
+use super::pen::Pen;
+use super::tree::change_sign;
+use crate::debugger::VersionRow;
+use crate::text::{SafeText, human, width};
+use crate::tui::app::App;
+use crate::tui::theme::Role;
+
+/// Draws the steps that changed the file, around the one that made it what it is here.
+pub(super) fn draw(app: &App, versions: &[VersionRow], row: Rect, buffer: &mut Buffer) {
+    let mut pen = Pen::new(buffer, row, app.theme);
+    pen.gap(1);
+    let Some(spot) = app.travel.spot().filter(|_| !versions.is_empty()) else {
+        pen.words("no step changed it", Role::Quiet);
+        return;
+    };
+    let is_past = |version: &VersionRow| version.spot.cursor.position <= spot.cursor.position;
+    let current = versions.partition_point(is_past).checked_sub(1);
+    let count = human::plural(versions.len() as u64, "version", "versions");
+    pen.right(&SafeText::line(&count), Role::Quiet);
+    pen.right_gap(2);
+    let labels = Labels { versions, current };
+    // Two columns on each side are kept for the sign that there are more.
+    let (first, last) = labels.around(current.unwrap_or(0), pen.left().saturating_sub(4));
+    pen.words(if first > 0 { "… " } else { "" }, Role::Quiet);
+    for (text, role) in (first..=last).filter_map(|index| labels.get(index)) {
+        pen.text(&text, role);
+        pen.gap(1);
+    }
+    pen.words(
+        if last + 1 < versions.len() { "…" } else { "" },
+        Role::Quiet,
+    );
+}
+
+struct Labels<'a> {
+    versions: &'a [VersionRow],
+    current: Option<usize>,
+}
+
+impl Labels<'_> {
+    /// The sign and the step of a version; the current one is told by `▸`.
+    fn get(&self, index: usize) -> Option<Line> {
+        let version = self.versions.get(index)?;
+        let (sign, role) = if version.is_outside {
+            ("≠", Role::Warning)
+        } else {
+            change_sign(version.change)
+        };
+        let (before, role) = if self.current == Some(index) {
+            ("▸", Role::Accent)
+        } else {
+            (" ", role)
+        };
+        let label = format!("{before}{sign}{}", version.spot.step);
+        Some((SafeText::line(&label), role))
+    }
+
+    fn columns(&self, index: usize) -> Option<usize> {
+        self.get(index).map(|(text, _)| width::width(&text) + 1)
+    }
+
+    /// The first and the last label that fit around one, as far as there is room.
+    fn around(&self, index: usize, columns: usize) -> (usize, usize) {
+        let (mut first, mut last) = (index, index);
+        let mut room = columns.saturating_sub(self.columns(index).unwrap_or(0));
+        loop {
+            let after = self.columns(last + 1).filter(|columns| *columns <= room);
+            if let Some(columns) = after {
+                (last, room) = (last + 1, room - columns);
+            }
+            let before = first.checked_sub(1).and_then(|index| self.columns(index));
+            let before = before.filter(|columns| *columns <= room);
+            if let Some(columns) = before {
+                (first, room) = (first - 1, room - columns);
+            }
+            if after.is_none() && before.is_none() {
+                return (first, last);
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Answers what the screen asks, on threads of its own, so that the screen never waits.
+//!
+//! Lookups, reads, colours and searches each have a thread, so that a long diff holds up
+//! no scrolling and a search holds up nothing. A request waits in its [`Slot`] until its
+//! thread is free, and a newer one of the same slot takes its place. A panic on any of the
+//! threads becomes [`Event::WorkerFailed`]. The screen's state is never touched here.
+
+mod answer;
+mod mailbox;
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread;
+use std::time::Duration;
+
+use self::answer::{Answerer, Outcome};
+use self::mailbox::Mailbox;
+use super::app::App;
+use super::effect::Effect;
+use super::event::Event;
+use super::job::{Job, Reply, Request, Slot};
+use crate::debugger::{Debugger, Watch};
+use crate::text::SafeText;
+
+/// The threads that answer. Dropped, they end after what they are doing.
+#[derive(Debug)]
+pub struct Worker {
+    lanes: [Arc<Mailbox>; LANES.len()],
+}
+
+/// The slots that share a thread.
+const LANES: [&[Slot]; 4] = [
+    &[
+        Slot::Jump,
+        Slot::Watch,
+        Slot::Refresh,
+        Slot::Summary,
+        Slot::Timeline,
+        Slot::Strip,
+        Slot::Changes,
+        Slot::Tree,
+    ],
+    &[Slot::Diff, Slot::Detail, Slot::File, Slot::Raw, Slot::Fetch],
+    &[Slot::Paint],
+    &[Slot::Search],
+];
+
+/// How soon the file is read again when somebody else is reading from it.
+const RETRY: Duration = Duration::from_millis(20);
+
+type Send = Arc<dyn Fn(Event) + std::marker::Send + Sync>;
+
+impl Worker {
+    /// Starts the threads. `send` is called on them with replies, with
+    /// [`Event::TapeMayHaveChanged`] while the file is watched, and with
+    /// [`Event::WorkerFailed`] if one of them panics.
+    pub fn spawn(
+        debugger: Arc<RwLock<Debugger>>,
+        send: impl Fn(Event) + std::marker::Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let send: Send = Arc::new(send);
+        let lanes = LANES.map(|_| Arc::new(Mailbox::default()));
+        let worker = Self { lanes };
+        for mailbox in &worker.lanes {
+            let mailbox = Arc::clone(mailbox);
+            let debugger = Arc::clone(&debugger);
+            let send = Arc::clone(&send);
+            let run = move || {
+                // The state of the highlighter may not leave its thread: it begins here.
+                let lane = Lane {
+                    mailbox,
+                    answerer: Answerer::new(Arc::clone(&debugger)),
+                    debugger,
+                    send,
+                    watch: None,
+                };
+                lane.run();
+            };
+            thread::Builder::new().name("worker".into()).spawn(run)?;
+        }
+        Ok(worker)
+    }
+
+    /// Hands over a request. It replaces one of the same slot that has not begun, and stops
+    /// one that can be stopped.
+    pub fn request(&self, request: Request) {
+        let slot = request.job.slot();
+        let lane = LANES.iter().position(|slots| slots.contains(&slot));
+        if let Some(mailbox) = lane.and_then(|lane| self.lanes.get(lane)) {
+            mailbox.put(slot, request);
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        for mailbox in &self.lanes {
+            mailbox.close();
+        }
+    }
+}
+
+/// One thread.
+struct Lane {
+    mailbox: Arc<Mailbox>,
+    answerer: Answerer,
+    debugger: Arc<RwLock<Debugger>>,
+    send: Send,
+    watch: Option<Watch>,
+}
+
+impl Lane {
+    fn run(mut self) {
+        let send = Arc::clone(&self.send);
+        let work = AssertUnwindSafe(|| self.work());
+        if let Err(panic) = catch_unwind(work) {
+            let message = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("for an unknown reason");
+            send(Event::WorkerFailed(SafeText::line(message)));
+        }
+    }
+
+    fn work(&mut self) {
+        while let Some(request) = self.mailbox.next() {
+            let slot = request.job.slot();
+            match request.job {
+                Job::Watch => self.watch = Some(self.watch()),
+                Job::Unwatch => self.watch = None,
+                Job::StopSearch => {}
+                ref job => {
+                    let generation = request.generation;
+                    let send = &self.send;
+                    let mut reply = |answer| {
+                        send(Event::Reply(Reply { generation, answer }));
+                    };
+                    let is_cancelled = || self.mailbox.is_replaced(slot);
+                    if self.answerer.answer(job, &is_cancelled, &mut reply) == Outcome::Busy {
+                        self.mailbox.put_back(slot, request);
+                        thread::sleep(RETRY);
+                    }
+                }
+            }
+        }
+    }
+
+    fn watch(&self) -> Watch {
+        let send = Arc::clone(&self.send);
+        let debugger = self.debugger.read().unwrap_or_else(PoisonError::into_inner);
+        debugger.watch(Box::new(move || send(Event::TapeMayHaveChanged)))
+    }
+}
+
+/// Answers on the calling thread: for frames without a terminal, and for tests.
+#[derive(Debug)]
+pub struct InlineWorker {
+    answerer: Answerer,
+}
+
+impl InlineWorker {
+    /// Answers from this run.
+    pub fn new(debugger: Arc<RwLock<Debugger>>) -> Self {
+        Self {
+            answerer: Answerer::new(debugger),
+        }
+    }
+
+    /// Gives the event to the screen and answers what it asks until it asks nothing more.
+    /// What is left are the effects that are no requests.
+    pub fn settle(&mut self, app: &mut App, event: Event) -> Vec<Effect> {
+        settle(app, event, |job, reply| {
+            let _ = self.answerer.answer(job, &|| false, reply);
+        })
+    }
+}
+
+/// Gives the event to the screen and lets `answer` answer what it asks, in order, until it
+/// asks nothing more. What is left are the effects that are no requests.
+pub fn settle(
+    app: &mut App,
+    event: Event,
+    mut answer: impl FnMut(&Job, &mut dyn FnMut(super::job::Answer)),
+) -> Vec<Effect> {
+    let mut events = std::collections::VecDeque::from([event]);
+    let mut rest = Vec::new();
+    while let Some(event) = events.pop_front() {
+        for effect in app.update(event) {
+            let Effect::Request(Request { generation, job }) = effect else {
+                rest.push(effect);
+                continue;
+            };
+            answer(&job, &mut |answer| {
+                events.push_back(Event::Reply(Reply { generation, answer }));
+            });
+        }
+    }
+    rest
+}

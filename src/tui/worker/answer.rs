@@ -1,0 +1,240 @@
+//! What each job asks of the façade.
+
+use std::fmt;
+use std::iter;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, TryLockError};
+
+use crate::debugger::{Debugger, Direction, FileContent, FileView, ReadError, Spot};
+use crate::model::{Certainty, Cursor, EntryKind, TapePath};
+use crate::text::SafeText;
+use crate::tui::document::Document;
+use crate::tui::highlight::Highlighter;
+use crate::tui::job::{
+    Answer, Answered, Base, Changes, Job, Jump, Landmark, OpenFile, Progress, Stop,
+};
+use crate::tui::reading::{self, StepReading};
+
+/// Answers one job at a time.
+#[derive(Debug)]
+pub(super) struct Answerer {
+    debugger: Arc<RwLock<Debugger>>,
+    highlighter: Highlighter,
+}
+
+/// What became of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Outcome {
+    /// It is done, or nobody wants it any more.
+    Done,
+    /// Somebody else is reading; it has to be tried again.
+    Busy,
+}
+
+/// A search ends at this many hits: nobody looks at more.
+const MAX_HITS: usize = 10_000;
+
+/// Hits are sent in parcels of this many.
+const PARCEL: usize = 100;
+
+impl Answerer {
+    /// Answers from this run.
+    pub(super) fn new(debugger: Arc<RwLock<Debugger>>) -> Self {
+        Self {
+            debugger,
+            highlighter: Highlighter::default(),
+        }
+    }
+
+    /// Does the job and gives the answer to `reply`.
+    pub(super) fn answer(
+        &mut self,
+        job: &Job,
+        is_cancelled: &dyn Fn() -> bool,
+        reply: &mut dyn FnMut(Answer),
+    ) -> Outcome {
+        let answer = match job {
+            Job::Refresh => {
+                let mut debugger = match self.debugger.try_write() {
+                    Ok(debugger) => debugger,
+                    Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                    Err(TryLockError::WouldBlock) => return Outcome::Busy,
+                };
+                Answer::Refreshed(debugger.refresh().map_err(safe))
+            }
+            Job::Paint {
+                document,
+                path,
+                lines,
+            } => {
+                let lines = lines.clone();
+                match self.highlighter.paint(document, path, lines, is_cancelled) {
+                    Some(painted) => Answer::Painted(painted),
+                    None => return Outcome::Done,
+                }
+            }
+            Job::Search { query, branch } => {
+                search(&self.read(), query, *branch, is_cancelled, reply);
+                return Outcome::Done;
+            }
+            job => match look_up(&self.read(), job) {
+                Some(answer) => answer,
+                None => return Outcome::Done,
+            },
+        };
+        reply(answer);
+        Outcome::Done
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Debugger> {
+        self.debugger.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The jobs that only read. `None` for the others.
+fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
+    Some(match job {
+        Job::Summary => Answer::Summary(Box::new(debugger.summary())),
+        Job::Jump(jump) => Answer::Jump(land(debugger, jump)),
+        Job::Timeline { branch, steps } => {
+            Answer::Timeline(debugger.timeline(*branch, steps.clone()))
+        }
+        Job::Strip { branch, columns } => Answer::Strip(debugger.strip(*branch, *columns)),
+        Job::Changes { base, at } => {
+            let from = base_of(debugger, *base, *at);
+            Answer::Changes(Changes {
+                from,
+                rows: debugger.changes(from.cursor, at.cursor),
+            })
+        }
+        Job::Tree { at, base, expanded } => {
+            let since = base_of(debugger, *base, *at);
+            Answer::Tree(debugger.tree(at.cursor, since.cursor, expanded))
+        }
+        Job::File { at, path } => Answer::File(file(debugger, *at, path).map(|view| {
+            let document = Arc::new(Document::of(&view));
+            Box::new(OpenFile { view, document })
+        })),
+        Job::Fetch { at, path } => {
+            Answer::Fetched(debugger.file(*at, path).map(Box::new).map_err(safe))
+        }
+        Job::Diff { from, to, change } => Answer::Diff(
+            debugger
+                .diff(*from, *to, change)
+                .map(Box::new)
+                .map_err(safe),
+        ),
+        Job::Detail { at, columns } => {
+            Answer::Detail(debugger.step(*at).map_err(safe).map(|detail| {
+                let rows = reading::sections(&detail.sections, usize::from(*columns));
+                Box::new(StepReading { detail, rows })
+            }))
+        }
+        Job::Raw { seq, columns } => Answer::Raw(
+            debugger
+                .raw(*seq)
+                .map(|lines| reading::lines(&lines, usize::from(*columns)))
+                .map_err(safe),
+        ),
+        Job::Watch
+        | Job::Unwatch
+        | Job::Refresh
+        | Job::Paint { .. }
+        | Job::Search { .. }
+        | Job::StopSearch => return None,
+    })
+}
+
+/// A file, or that there is none: who has it open goes on from there.
+fn file(debugger: &Debugger, at: Cursor, path: &TapePath) -> Answered<FileView> {
+    match debugger.file(at, path) {
+        Err(ReadError::NoFile(_)) => Ok(FileView {
+            path: path.clone(),
+            kind: EntryKind::File,
+            certainty: Certainty::Absent,
+            mode: None,
+            content: FileContent::Nothing(SafeText::literal("it is not there")),
+            remarks: Vec::new(),
+            versions: Vec::new(),
+        }),
+        view => view.map_err(safe),
+    }
+}
+
+fn base_of(debugger: &Debugger, base: Base, at: Spot) -> Spot {
+    match base {
+        Base::StepStart => debugger.spot_before(at),
+        Base::Spot(spot) => spot,
+    }
+}
+
+fn land(debugger: &Debugger, jump: &Jump) -> Answered<Option<Stop>> {
+    let spot = match jump {
+        Jump::Place(place) => Some(debugger.locate(place).map_err(safe)?),
+        Jump::Step { branch, step } => Some(debugger.spot(*branch, *step)),
+        Jump::Event { from, delta } => Some(debugger.step_event(*from, *delta)),
+        Jump::Landmark {
+            landmark,
+            from,
+            direction,
+            count,
+        } => {
+            let next = |here: &Spot| next_landmark(debugger, landmark, *here, *direction);
+            let landmarks = iter::successors(next(from), next);
+            landmarks.take(*count as usize).last()
+        }
+    };
+    Ok(spot.map(|spot| Stop {
+        branch: debugger.line_of(spot),
+        spot,
+    }))
+}
+
+fn next_landmark(
+    debugger: &Debugger,
+    landmark: &Landmark,
+    from: Spot,
+    direction: Direction,
+) -> Option<Spot> {
+    match landmark {
+        Landmark::Failure => debugger.next_failure(from, direction),
+        Landmark::Version(path) => debugger.next_version(from, path, direction),
+        Landmark::Edge => debugger.next_edge(from, direction),
+    }
+}
+
+fn search(
+    debugger: &Debugger,
+    query: &str,
+    branch: u16,
+    is_cancelled: &dyn Fn() -> bool,
+    reply: &mut dyn FnMut(Answer),
+) {
+    let mut hits = Vec::new();
+    let mut total = 0;
+    let is_full = std::cell::Cell::new(false);
+    let is_over = || is_full.get() || is_cancelled();
+    let result = debugger.search(query, branch, &is_over, &mut |hit| {
+        total += 1;
+        is_full.set(total >= MAX_HITS);
+        hits.push(hit);
+        // The first hit is shown at once, the others as parcels fill.
+        if total == 1 || hits.len() == PARCEL {
+            reply(Answer::Hits {
+                hits: std::mem::take(&mut hits),
+                progress: Progress::Running,
+            });
+        }
+    });
+    let progress = match result {
+        Err(error) => Progress::Failed(safe(error)),
+        Ok(()) if is_full.get() => Progress::Full,
+        Ok(()) if is_cancelled() => return,
+        Ok(()) => Progress::Finished,
+    };
+    reply(Answer::Hits { hits, progress });
+}
+
+fn safe(error: impl fmt::Display) -> SafeText {
+    SafeText::line(&error.to_string())
+}

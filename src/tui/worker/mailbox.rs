@@ -1,0 +1,100 @@
+//! The requests that wait for a thread: at most one of each slot.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::tui::job::{Request, Slot};
+
+/// Where requests wait. The first slot, in the order of [`Slot`], is served first.
+#[derive(Debug, Default)]
+pub(super) struct Mailbox {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    requests: BTreeMap<Slot, Request>,
+    is_closed: bool,
+}
+
+impl Mailbox {
+    /// Puts a request in the place of its slot.
+    pub(super) fn put(&self, slot: Slot, request: Request) {
+        self.lock().requests.insert(slot, request);
+        self.changed.notify_one();
+    }
+
+    /// Puts a request back, unless a newer one of its slot has come.
+    pub(super) fn put_back(&self, slot: Slot, request: Request) {
+        self.lock().requests.entry(slot).or_insert(request);
+    }
+
+    /// Waits for the next request; `None` when there will be none any more.
+    pub(super) fn next(&self) -> Option<Request> {
+        let mut waiting = self.lock();
+        loop {
+            if waiting.is_closed {
+                return None;
+            }
+            if let Some((_, request)) = waiting.requests.pop_first() {
+                return Some(request);
+            }
+            waiting = self
+                .changed
+                .wait(waiting)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Whether a newer request of the slot waits, or nobody waits for anything any more.
+    pub(super) fn is_replaced(&self, slot: Slot) -> bool {
+        let waiting = self.lock();
+        waiting.is_closed || waiting.requests.contains_key(&slot)
+    }
+
+    /// Ends the thread that waits here.
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Seq;
+    use crate::tui::job::Job;
+
+    fn raw(generation: u64) -> Request {
+        Request {
+            generation,
+            job: Job::Raw {
+                seq: Seq(0),
+                columns: 80,
+            },
+        }
+    }
+
+    #[test]
+    fn the_newest_of_a_slot_wins_and_the_first_slot_is_served_first() {
+        let mailbox = Mailbox::default();
+        mailbox.put(Slot::Raw, raw(1));
+        mailbox.put(Slot::Raw, raw(2));
+        mailbox.put(Slot::Diff, raw(3));
+        assert!(mailbox.is_replaced(Slot::Raw));
+        assert!(!mailbox.is_replaced(Slot::File));
+        let next = || mailbox.next().map(|request| request.generation);
+        assert_eq!((next(), next()), (Some(3), Some(2)));
+
+        mailbox.put(Slot::Raw, raw(4));
+        mailbox.put_back(Slot::Raw, raw(2));
+        assert_eq!(mailbox.next().map(|request| request.generation), Some(4));
+        mailbox.close();
+        assert!(mailbox.next().is_none() && mailbox.is_replaced(Slot::Raw));
+    }
+}

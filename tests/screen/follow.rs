@@ -1,0 +1,114 @@
+//! A run that grows, a file that changes, and screens with nothing to show.
+
+use jukebox::debugger::Refresh;
+use jukebox::tui::app::{App, AppOptions};
+use jukebox::tui::effect::Effect;
+use jukebox::tui::event::Event;
+
+use crate::{Screen, fake};
+
+#[test]
+fn the_end_is_followed_until_one_goes_back() {
+    let options = AppOptions {
+        is_following: true,
+        ..AppOptions::default()
+    };
+    let mut screen = Screen::with(options, 120, 30, 20);
+    screen.shows("step 20/20   ");
+    screen.shows("● live");
+    let grow = |screen: &mut Screen, steps| {
+        screen.send(Event::Tick);
+        let events = (steps - screen.run.steps) * 4;
+        screen.run.steps = steps;
+        screen.run.refresh = Refresh::Grew { events };
+        screen.send(Event::TapeMayHaveChanged);
+        screen.run.refresh = Refresh::Unchanged;
+        screen.send(Event::Tick);
+    };
+    grow(&mut screen, 25);
+    screen.shows("step 25/25");
+    screen.keys("h h");
+    grow(&mut screen, 30);
+    grow(&mut screen, 37);
+    assert_eq!(screen.step(), 23);
+    screen.shows("○ 12 new");
+    screen.keys("G");
+    screen.shows("● live");
+    screen.keys("l");
+    screen.shows("the last step");
+    grow(&mut screen, 40);
+    screen.shows("step 40/40");
+    screen.keys("F");
+    screen.shows("not following any more");
+    screen.hides("live");
+    grow(&mut screen, 41);
+    assert_eq!(screen.step(), 40);
+}
+
+#[test]
+fn a_file_that_is_cut_replaced_or_gone_is_said_so() {
+    let options = AppOptions {
+        is_following: true,
+        ..AppOptions::default()
+    };
+    let mut screen = Screen::with(options, 120, 30, 40);
+    screen.keys("5 h m a d 2 g j Enter");
+    let change = |screen: &mut Screen, steps, refresh| {
+        screen.send(Event::Tick);
+        screen.run.steps = steps;
+        screen.run.refresh = refresh;
+        screen.send(Event::TapeMayHaveChanged);
+        screen.send(Event::Tick);
+    };
+    change(&mut screen, 7, Refresh::Truncated);
+    screen.shows("the file was truncated");
+    screen.shows("step 7/7");
+    screen.keys("' a");
+    screen.shows("no mark a");
+    change(&mut screen, 9, Refresh::Replaced);
+    screen.shows("the file was replaced");
+    change(&mut screen, 9, Refresh::Gone);
+    screen.shows("the file is gone");
+    screen.shows("○ gone");
+    screen.keys("1 g l");
+    screen.shows("step 2/9");
+    change(&mut screen, 4, Refresh::Back);
+    screen.shows("the file is there again");
+    screen.shows("step 2/4");
+    screen.keys("h");
+    change(&mut screen, 0, Refresh::Truncated);
+    screen.shows("This tape holds no step.");
+}
+
+#[test]
+fn waiting_is_shown_after_a_tenth_of_a_second_and_the_end_is_not() {
+    let mut app = App::new(AppOptions::default());
+    let resize = Event::Resize {
+        columns: 80,
+        rows: 24,
+    };
+    app.update(resize);
+    let mut screen = Screen::new(80, 24, 5);
+    std::mem::swap(&mut screen.app, &mut app);
+    assert!(screen.app.wants_tick());
+    screen.hides("opening the run");
+    for _ in 0..2 {
+        screen.app.update(Event::Tick);
+    }
+    screen.shows("opening the run");
+}
+
+#[test]
+fn an_empty_tape_says_what_to_do() {
+    let screen = Screen::new(80, 24, 0);
+    screen.shows("This tape holds no step.");
+    screen.shows("F follows it while it is written");
+    screen.shows("1 line could not be read");
+}
+
+#[test]
+fn what_failed_ends_the_program_with_its_reason() {
+    let mut screen = Screen::new(80, 24, 5);
+    let effects = screen.send(Event::WorkerFailed(fake::text("index out of bounds")));
+    assert!(matches!(&effects[..], [Effect::Fail(why)] if why.as_str() == "index out of bounds"));
+}
