@@ -17,23 +17,36 @@
 
 pub mod action;
 pub mod app;
+mod canvas;
+mod clipboard;
+mod decode;
 mod demand;
 pub mod document;
+mod editor;
 pub mod effect;
 pub mod event;
+mod fault;
 mod held;
 pub mod highlight;
 pub mod job;
 pub mod key;
+mod keyboard;
 mod keymap;
 mod layout;
 mod overlay;
+mod pace;
 mod panes;
 mod prompt;
 pub mod reading;
+mod run;
 mod search;
+mod signals;
+mod terminal;
 pub mod theme;
 mod travel;
 mod update;
 pub mod view;
 pub mod worker;
+
+pub use run::{Ending, RunError, RunOptions, run};
+pub use terminal::{Mouse, TerminalError};

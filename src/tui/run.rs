@@ -1,0 +1,355 @@
+//! The loop: what happens goes in, the screen's wishes are carried out, a frame is drawn.
+//!
+//! Plain threads tell one channel; this thread alone holds the state and draws. It takes
+//! all that has happened, then draws, and sleeps while nothing moves. It does no file I/O
+//! and waits for nobody, except for an editor that the user opened.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, RwLock};
+use std::time::Instant;
+
+use crossterm::event::Event as Input;
+use ratatui::layout::{Rect, Size};
+use rustix::io::Errno;
+use signal_hook::consts::SIGHUP;
+
+use super::app::{App, AppOptions};
+use super::canvas::Canvas;
+use super::clipboard;
+use super::editor::Editor;
+use super::effect::Effect;
+use super::event::Event;
+use super::fault::{self, Drill};
+use super::keyboard::{Keyboard, Typed};
+use super::pace::{Due, Pace};
+use super::signals::{self, Signal};
+use super::terminal::{self, Mouse, Terminal, TerminalError};
+use super::view;
+use super::worker::Worker;
+use crate::debugger::Debugger;
+use crate::text::SafeText;
+
+/// How the screen is opened.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// What the screen shows first.
+    pub app: AppOptions,
+    /// Whose mouse it is.
+    pub mouse: Mouse,
+}
+
+/// Why the screen closed, when all is well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The user asked for it.
+    Asked,
+    /// This signal did, or the terminal went away, which counts as SIGHUP.
+    Signal(i32),
+}
+
+/// Why the screen closed, when something is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// There is no terminal, or it went wrong.
+    #[error(transparent)]
+    Terminal(#[from] TerminalError),
+    /// A thread, a pipe or the terminal was refused by the system.
+    #[error("the screen had to close: {0}")]
+    Io(#[from] io::Error),
+    /// The screen gave up, for this reason.
+    #[error("{0}")]
+    Failed(SafeText),
+    /// A thread panicked, which was reported when it did.
+    #[error("the screen closed because of a fault of its own")]
+    Fault,
+}
+
+/// Shows a run until the user has seen enough.
+pub fn run(debugger: Debugger, options: RunOptions) -> Result<Ending, RunError> {
+    let (tell, happenings) = channel();
+    signals::spawn(telling(&tell, Happening::Signal))?;
+    let terminal = Terminal::open(options.mouse)?;
+    let panicked = telling(&tell, |()| Happening::Panic);
+    fault::watch(move || panicked(()));
+    let keys = terminal.keys().try_clone_to_owned()?;
+    let keyboard = Keyboard::spawn(keys, telling(&tell, Happening::Typed))?;
+    let drill = Drill::from_environment();
+    let tell_event = telling(&tell, Happening::Event);
+    let worker = Worker::spawn(Arc::new(RwLock::new(debugger)), move |event| {
+        Drill::at(drill, Drill::Worker);
+        tell_event(event);
+    })?;
+    let mut session = Session {
+        terminal,
+        canvas: ratatui::Terminal::new(Canvas::new(Size::ZERO))?,
+        app: App::new(options.app),
+        pace: Pace::new(Instant::now()),
+        worker,
+        keyboard,
+        editor: Editor::from_environment(),
+        drill,
+        typed: VecDeque::new(),
+        put_off: VecDeque::new(),
+        happenings,
+    };
+    session.start()?;
+    session.run()
+}
+
+/// One thing that reached the loop.
+#[derive(Debug)]
+enum Happening {
+    Event(Event),
+    Typed(Typed),
+    Signal(Signal),
+    Panic,
+}
+
+/// A way into the channel. Once the loop has ended, nobody listens, and that is fine.
+fn telling<T, F: Fn(T) -> Happening>(tell: &Sender<Happening>, wrap: F) -> impl Fn(T) + use<T, F> {
+    let tell = tell.clone();
+    move |what| drop(tell.send(wrap(what)))
+}
+
+/// What the screen is told of an input. The size comes by a signal.
+fn event_of(input: Input) -> Option<Event> {
+    match input {
+        Input::Key(key) => Some(Event::Key(key)),
+        Input::Mouse(mouse) => Some(Event::Mouse(mouse)),
+        Input::Paste(text) => Some(Event::Paste(text)),
+        Input::FocusGained => Some(Event::FocusGained),
+        Input::FocusLost => Some(Event::FocusLost),
+        Input::Resize(..) => None,
+    }
+}
+
+/// The fields are dropped in this order: the terminal is given back first.
+struct Session {
+    terminal: Terminal,
+    canvas: ratatui::Terminal<Canvas>,
+    app: App,
+    pace: Pace,
+    worker: Worker,
+    keyboard: Keyboard,
+    editor: Editor,
+    drill: Option<Drill>,
+    /// What was typed ahead.
+    typed: VecDeque<Event>,
+    /// What happened while an editor had the terminal.
+    put_off: VecDeque<Happening>,
+    happenings: Receiver<Happening>,
+}
+
+/// Stops the program. That it goes on is told by a signal.
+fn stop() -> io::Result<()> {
+    terminal::leave();
+    signals::stop()
+}
+
+/// What a step of the loop comes to: an ending, or nothing yet.
+type Outcome = Result<Option<Ending>, RunError>;
+
+impl Session {
+    fn start(&mut self) -> Outcome {
+        self.resize()
+    }
+
+    fn run(&mut self) -> Result<Ending, RunError> {
+        loop {
+            match self.turn() {
+                Ok(None) => {}
+                Ok(Some(ending)) => return Ok(ending),
+                // Nobody is there to read what was drawn.
+                Err(RunError::Io(error)) if Errno::from_io_error(&error) == Some(Errno::IO) => {
+                    return Ok(Ending::Signal(SIGHUP));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits for something, takes in all there is, and does what is due.
+    fn turn(&mut self) -> Outcome {
+        let mut next = self.wait()?;
+        while let Some(happening) = next {
+            if let Some(ending) = self.take(happening)? {
+                return Ok(Some(ending));
+            }
+            if self.pace.is_late(Instant::now()) {
+                break;
+            }
+            next = self
+                .put_off
+                .pop_front()
+                .or_else(|| self.happenings.try_recv().ok());
+        }
+        if let Some(ending) = self.take_keys()? {
+            return Ok(Some(ending));
+        }
+        while let Some(due) = self.pace.take_due(Instant::now()) {
+            let ending = match due {
+                Due::Look => self.tell(Event::TapeMayHaveChanged)?,
+                Due::Tick => self.tell(Event::Tick)?,
+                Due::Frame => {
+                    self.draw()?;
+                    break;
+                }
+            };
+            if ending.is_some() {
+                return Ok(ending);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next happening; none when something else is due first.
+    fn wait(&mut self) -> Result<Option<Happening>, RunError> {
+        if let Some(happening) = self.put_off.pop_front() {
+            return Ok(Some(happening));
+        }
+        let received = match self.pace.rest(Instant::now()) {
+            Some(rest) => self.happenings.recv_timeout(rest),
+            None => self.happenings.recv().map_err(RecvTimeoutError::from),
+        };
+        match received {
+            Ok(happening) => Ok(Some(happening)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            // The signal thread never ends unless it panics.
+            Err(RecvTimeoutError::Disconnected) => Err(RunError::Fault),
+        }
+    }
+
+    fn take(&mut self, happening: Happening) -> Outcome {
+        match happening {
+            Happening::Event(Event::TapeMayHaveChanged) => {
+                self.pace.tape_changed(Instant::now());
+                Ok(None)
+            }
+            Happening::Event(event) => self.tell(event),
+            Happening::Typed(Typed::Event(input)) => {
+                self.typed.extend(event_of(input));
+                Ok(None)
+            }
+            Happening::Typed(Typed::Gone) => Ok(Some(Ending::Signal(SIGHUP))),
+            Happening::Signal(signal) => self.obey(signal),
+            Happening::Panic => Err(RunError::Fault),
+        }
+    }
+
+    /// Takes what was typed, each key once the answers to the one before it are there.
+    fn take_keys(&mut self) -> Outcome {
+        while self.pace.is_ready_for_key(Instant::now()) {
+            let Some(event) = self.typed.pop_front() else {
+                break;
+            };
+            let ending = self.tell(event)?;
+            if ending.is_some() {
+                return Ok(ending);
+            }
+            self.pace.key_taken(Instant::now(), self.app.wants_tick());
+        }
+        Ok(None)
+    }
+
+    fn obey(&mut self, signal: Signal) -> Outcome {
+        match signal {
+            Signal::End(number) | Signal::Interrupt(number) => Ok(Some(Ending::Signal(number))),
+            Signal::Stop => {
+                stop()?;
+                Ok(None)
+            }
+            Signal::Continue => self.come_back(),
+            Signal::Resize => self.resize(),
+            Signal::Child => Ok(None),
+        }
+    }
+
+    /// Tells the screen, and carries out what it wishes.
+    fn tell(&mut self, event: Event) -> Outcome {
+        for effect in self.app.update(event) {
+            let ending = self.carry_out(effect)?;
+            if ending.is_some() {
+                return Ok(ending);
+            }
+        }
+        self.pace.happened(Instant::now(), self.app.wants_tick());
+        Ok(None)
+    }
+
+    fn carry_out(&mut self, effect: Effect) -> Outcome {
+        match effect {
+            Effect::Request(request) => self.worker.request(request),
+            Effect::OpenEditor { bytes, name, line } => return self.edit(&bytes, &name, line),
+            Effect::Copy(lines) => terminal::write(&clipboard::sequence(&lines))?,
+            Effect::Suspend if signals::can_be_continued() => stop()?,
+            Effect::Suspend => {}
+            Effect::Redraw => self.forget_frame()?,
+            Effect::Quit => return Ok(Some(Ending::Asked)),
+            Effect::Fail(reason) => return Err(RunError::Failed(reason)),
+        }
+        Ok(None)
+    }
+
+    /// The terminal is ours again, after whatever others did to it.
+    fn come_back(&mut self) -> Outcome {
+        self.terminal.enter()?;
+        self.forget_frame()?;
+        self.resize()
+    }
+
+    fn resize(&mut self) -> Outcome {
+        let Size { width, height } = terminal::size();
+        self.canvas.backend_mut().resize(Size { width, height });
+        self.tell(Event::Resize {
+            columns: width,
+            rows: height,
+        })
+    }
+
+    /// The next frame is drawn whole.
+    fn forget_frame(&mut self) -> io::Result<()> {
+        let size = self.canvas.size()?;
+        self.canvas.resize(Rect::from(size))
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        if self.canvas.size()?.area() == 0 {
+            return Ok(());
+        }
+        let (app, drill) = (&self.app, self.drill);
+        self.canvas.draw(|frame| {
+            view::draw(app, frame);
+            Drill::at(drill, Drill::Draw);
+        })?;
+        Ok(())
+    }
+
+    /// Lends the terminal to an editor until it ends.
+    fn edit(&mut self, bytes: &[u8], name: &str, line: usize) -> Outcome {
+        terminal::leave();
+        let keys = self.terminal.keys().try_clone_to_owned()?;
+        let (editor, happenings, put_off) = (&self.editor, &self.happenings, &mut self.put_off);
+        let ending = self.keyboard.leave_to(|| -> Outcome {
+            let mut opened = editor.open(bytes, name, line, keys)?;
+            while opened.ending()?.is_none() {
+                match happenings.recv() {
+                    Ok(Happening::Signal(Signal::Stop)) => signals::stop()?,
+                    Ok(Happening::Signal(Signal::End(number))) => {
+                        return Ok(Some(Ending::Signal(number)));
+                    }
+                    Ok(Happening::Panic) | Err(_) => return Err(RunError::Fault),
+                    // The keyboard's interrupts are the editor's.
+                    Ok(Happening::Signal(_)) => {}
+                    Ok(happening) => put_off.push_back(happening),
+                }
+            }
+            Ok(None)
+        })?;
+        match ending {
+            Some(ending) => Ok(Some(ending)),
+            None => self.come_back(),
+        }
+    }
+}
