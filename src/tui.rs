@@ -26,6 +26,7 @@ mod editor;
 pub mod effect;
 pub mod event;
 mod fault;
+pub mod frame;
 mod held;
 pub mod highlight;
 pub mod job;
@@ -40,6 +41,7 @@ mod prompt;
 pub mod reading;
 mod run;
 mod search;
+
 mod signals;
 mod terminal;
 pub mod theme;
