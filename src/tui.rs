@@ -41,7 +41,7 @@ mod prompt;
 pub mod reading;
 mod run;
 mod search;
-
+mod shell;
 mod signals;
 mod terminal;
 pub mod theme;
@@ -51,4 +51,5 @@ pub mod view;
 pub mod worker;
 
 pub use run::{Ending, RunError, RunOptions, run};
+pub use shell::TerminalScreen;
 pub use terminal::{Mouse, TerminalError};

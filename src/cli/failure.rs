@@ -18,9 +18,19 @@ pub enum Answer {
     Yes,
     /// Done, and the answer is no: trees differ, a problem was found.
     No,
+    /// Somebody else ended it, with this code, and there is nothing to say about it.
+    Ended(u8),
 }
 
 impl Answer {
+    /// A fault of the program ended it. It was reported when it happened.
+    pub const FAULT: Self = Self::Ended(101);
+
+    /// The signal of this number ended it: the code is the one that shells use.
+    pub fn signal(number: i32) -> Self {
+        Self::Ended(u8::try_from(128 + number).unwrap_or(u8::MAX))
+    }
+
     /// `No` if something stands against a yes.
     pub(super) fn no_if(is_no: bool) -> Self {
         if is_no { Self::No } else { Self::Yes }
@@ -31,6 +41,7 @@ impl Answer {
         match self {
             Self::Yes => 0,
             Self::No => 1,
+            Self::Ended(code) => code,
         }
     }
 }

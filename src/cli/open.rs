@@ -16,7 +16,7 @@ use crate::model::{Place, Target};
 /// What can show a run.
 pub trait Screen {
     /// Shows it until the user has seen enough.
-    fn show(&self, run: Debugger, start: Start) -> Result<(), Failure>;
+    fn show(&self, run: Debugger, start: Start) -> Result<Answer, Failure>;
 
     /// Draws one picture of it.
     fn draw(&self, run: Debugger, start: Start, frame: &FrameRequest) -> Result<String, Failure>;
@@ -166,8 +166,7 @@ impl FrameArgs {
                     "the screen needs a terminal; `jukebox log TAPE` prints the steps",
                 ));
             }
-            screen.show(run, start)?;
-            return Ok(Answer::Yes);
+            return screen.show(run, start);
         };
         let frame = FrameRequest {
             keys: self.keys.clone(),

@@ -1,0 +1,65 @@
+//! The screen as the command line asks for it: shown, or drawn into a picture.
+
+use super::app::AppOptions;
+use super::frame::{FrameOptions, frame};
+use super::run::{Ending, RunError, RunOptions, run};
+use super::terminal::TerminalError;
+use super::theme::ColorChoice;
+use crate::cli::{Answer, Failure, FrameRequest, PictureFormat, Screen, Start};
+use crate::debugger::Debugger;
+
+/// The screen on the terminal that the program was started in.
+#[derive(Clone, Copy, Debug)]
+pub struct TerminalScreen;
+
+impl Screen for TerminalScreen {
+    fn show(&self, debugger: Debugger, start: Start) -> Result<Answer, Failure> {
+        let options = RunOptions {
+            app: app_options(start),
+            ..RunOptions::default()
+        };
+        match run(debugger, options) {
+            Ok(Ending::Asked) => Ok(Answer::Yes),
+            Ok(Ending::Signal(number)) => Ok(Answer::signal(number)),
+            Err(RunError::Fault) => Ok(Answer::FAULT),
+            Err(error @ RunError::Terminal(TerminalError::NotATerminal)) => {
+                Err(Failure::unusable(error.to_string()))
+            }
+            Err(error) => Err(Failure::machine(error.to_string())),
+        }
+    }
+
+    fn draw(
+        &self,
+        debugger: Debugger,
+        start: Start,
+        request: &FrameRequest,
+    ) -> Result<String, Failure> {
+        let options = FrameOptions {
+            app: app_options(start),
+            size: request.size.parse().map_err(unusable)?,
+            keys: request.keys.parse().map_err(unusable)?,
+        };
+        let picture = frame(debugger, options).map_err(unusable)?;
+        Ok(match request.format {
+            PictureFormat::Text => picture.to_string(),
+            PictureFormat::Svg => picture.to_svg(),
+        })
+    }
+}
+
+fn unusable(mistake: impl ToString) -> Failure {
+    Failure::unusable(mistake.to_string())
+}
+
+fn app_options(start: Start) -> AppOptions {
+    AppOptions {
+        start: start.place,
+        is_following: start.is_following,
+        colors: if start.has_colors {
+            ColorChoice::Terminal
+        } else {
+            ColorChoice::Never
+        },
+    }
+}
