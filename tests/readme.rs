@@ -1,0 +1,106 @@
+//! The README keeps its word: its table of keys, its picture and its commands are tested.
+//!
+//! `UPDATE=1 cargo test --test readme` writes the table and the picture anew.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn readme() -> String {
+    fs::read_to_string(root().join("README.md")).unwrap()
+}
+
+/// Holds a file to what it should be, or makes it so.
+fn hold(path: &Path, expected: &str) {
+    let found = fs::read_to_string(path).unwrap_or_default();
+    if found == expected {
+        return;
+    }
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(path, expected).unwrap();
+        return;
+    }
+    panic!(
+        "{} is not up to date; UPDATE=1 writes it anew",
+        path.display()
+    );
+}
+
+/// Runs the program in a directory, as a user with an empty home.
+fn jukebox(arguments: &[&str], directory: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_jukebox"))
+        .args(arguments)
+        .current_dir(directory)
+        .env_clear()
+        .env("HOME", directory)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn the_table_of_keys_is_that_of_the_program() {
+    const START: &str = "<!-- keys -->\n";
+    const END: &str = "<!-- end of keys -->";
+    let text = readme();
+    let (before, rest) = text.split_once(START).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    let keys = jukebox::tui::action::markdown();
+    let expected = format!("{before}{START}{keys}{END}{after}");
+    hold(&root().join("README.md"), &expected);
+}
+
+#[test]
+fn the_picture_is_made_by_the_command_that_stands_below_it() {
+    let text = readme();
+    let line = text.lines().find(|line| line.contains("--frame")).unwrap();
+    let mut words = line.trim().trim_start_matches("<!--").split_whitespace();
+    assert_eq!(words.next(), Some("jukebox"));
+    let mut arguments: Vec<&str> = words.take_while(|word| *word != "-->").collect();
+    let picture = arguments.pop().unwrap();
+    let drawn = tempfile::tempdir().unwrap();
+    let drawing = drawn.path().join("screen.svg");
+    arguments.push(drawing.to_str().unwrap());
+    let ran = jukebox(&arguments, &root());
+    assert!(ran.status.success(), "{ran:?}");
+    hold(&root().join(picture), &fs::read_to_string(drawing).unwrap());
+}
+
+#[test]
+fn the_commands_of_the_tour_work() {
+    let directory = tempfile::tempdir().unwrap();
+    let tape = root().join("demo-tapes/bug-hunt.jsonl");
+    fs::copy(tape, directory.path().join("session.jsonl")).unwrap();
+    let text = readme();
+    let commands = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("    jukebox "))
+        .filter(|line| line.contains("session.jsonl"));
+    let mut count = 0;
+    for command in commands {
+        let command = command.split('#').next().unwrap();
+        let arguments: Vec<String> = command
+            .replace("src/main.rs", "src/cart.awk")
+            .split_whitespace()
+            .map(|word| word.replace('\'', ""))
+            .collect();
+        // The query is one argument, in quotes.
+        let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        if arguments[0] == "search" {
+            arguments.truncate(3);
+        }
+        let ran = jukebox(&arguments, directory.path());
+        // As with every `diff`: 1 says that there is a difference.
+        let expected = i32::from(arguments[0] == "diff");
+        assert_eq!(ran.status.code(), Some(expected), "{command}: {ran:?}");
+        let is_silent = ran.stdout.is_empty() && ran.stderr.is_empty();
+        assert!(!is_silent, "{command} says nothing");
+        count += 1;
+    }
+    assert_eq!(count, 7);
+}
