@@ -26,10 +26,8 @@ fn hold(path: &Path, expected: &str) {
         fs::write(path, expected).unwrap();
         return;
     }
-    panic!(
-        "{} is not up to date; UPDATE=1 writes it anew",
-        path.display()
-    );
+    let name = path.display();
+    assert_eq!(found, expected, "{name} is old; UPDATE=1 writes it anew");
 }
 
 /// Runs the program in a directory, as a user with an empty home.
