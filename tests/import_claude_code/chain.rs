@@ -16,13 +16,13 @@ fn a_missing_parent_hides_nothing() {
     let run = session.run();
     assert_eq!(run.prompts(), [("user", "first"), ("user", "second")]);
     assert_eq!(
-        run.notes(),
+        run.gaps(),
         ["chain broken here: parent never-written is missing"]
     );
     let shape = [
         "prompt",
         "model.response",
-        "note",
+        "gap",
         "prompt",
         "model.response",
     ];

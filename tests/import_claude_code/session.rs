@@ -300,6 +300,15 @@ impl Run {
         });
         notes.collect()
     }
+
+    /// What gaps say is missing.
+    pub(crate) fn gaps(&self) -> Vec<&str> {
+        let gaps = self.events.iter().filter_map(|event| match &event.body {
+            Body::Gap { why } => Some(why.as_str()),
+            _ => None,
+        });
+        gaps.collect()
+    }
 }
 
 /// A file that is known exactly.

@@ -47,7 +47,8 @@ impl<S: EventSink> Importer<S> {
                 );
                 self.problem(at, ProblemKind::BrokenReference, text.clone());
                 let title = title::cut("chain broken here: a parent is missing");
-                self.emit(&scene, Event::new(Body::Note { text }).titled(title))?;
+                // What came before it is not in the file: a gap, not a remark.
+                self.emit(&scene, Event::new(Body::Gap { why: text }).titled(title))?;
             }
         }
         Ok(scene)
