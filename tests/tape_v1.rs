@@ -20,7 +20,7 @@ use jukebox::tape::{BlobSource as _, Tape, TapeBytes, Verified, verify};
 const FIXTURES: &[(&str, u32, u32, &str, &str)] = &[
     ("minimal", 4, 1, "", ""),
     ("small", 10, 3, "", ""),
-    ("full", 52, 12, "", ""),
+    ("full", 52, 12, "", "50 recorded-gap"),
     ("other-order", 5, 2, "", ""),
     ("unknown", 5, 2, "", ""),
     ("fork", 5, 1, "", ""),

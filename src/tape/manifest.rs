@@ -135,7 +135,7 @@ impl Manifest {
         line.is_some_and(|line| line.tree.is_proven())
     }
 
-    /// About how many bytes a snapshot of a line would take on the tape now.
+    /// How many bytes the directories of a snapshot of a line would take now at most.
     pub fn snapshot_cost(&self, line: Option<&str>) -> u64 {
         let line = self.lines.get(line.unwrap_or(MAIN));
         line.map_or(0, |line| line.tree.snapshot_cost())

@@ -280,7 +280,7 @@ impl Recorder {
             SnapshotReason::Start
         } else {
             let line = self.written.branch.as_deref();
-            let cost = self.written.manifest.snapshot_cost(line) + SNAPSHOT_HEAD;
+            let cost = self.written.manifest.snapshot_cost(line) + head_cost(line);
             let tape = self.tape.end.offset;
             // A snapshot of files that something may have changed proves nothing.
             if !self.written.budget.is_due(cost, tape) || !self.written.manifest.is_proven(line) {
@@ -353,5 +353,8 @@ pub fn build(
         .map_err(RecordError::Write)
 }
 
-/// What a snapshot takes beside its directories.
-const SNAPSHOT_HEAD: u64 = 220;
+/// How many bytes a snapshot takes at most beside its directories.
+fn head_cost(line: Option<&str>) -> u64 {
+    const WITHOUT_NAME: u64 = 240;
+    WITHOUT_NAME + line.map_or(0, |line| 16 + 6 * line.len() as u64)
+}

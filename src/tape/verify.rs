@@ -272,6 +272,10 @@ impl Walk<'_> {
         for name in attachments {
             self.contents.refer(place, *name, index);
         }
+        if let Body::Gap { why } = &event.body {
+            self.problems
+                .push(place.problem(ProblemKind::RecordedGap, why.clone()));
+        }
         if let Some((kind, message)) = self.references.check(seq, event)
             && !self.is_fork
         {

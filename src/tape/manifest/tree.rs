@@ -49,7 +49,7 @@ pub struct Directory {
     entries: BTreeMap<Box<[u8]>, Node>,
     /// The hash of its text, since it last changed.
     blob: Option<BlobHash>,
-    /// About how many bytes its own text takes on a tape.
+    /// How many bytes its own text takes on a tape at most.
     text_len: u64,
     below: Sums,
 }
@@ -133,7 +133,7 @@ impl Directory {
         };
         if let Some(node) = &node {
             self.below.replace(Sums::default(), node.sums());
-            self.text_len += line_len(name);
+            self.text_len += line_len(name, node);
         }
         let before = match node {
             Some(node) => self.entries.insert((*name).into(), node),
@@ -141,7 +141,7 @@ impl Directory {
         };
         if let Some(before) = &before {
             self.below.replace(before.sums(), Sums::default());
-            self.text_len -= line_len(name);
+            self.text_len -= line_len(name, before);
         }
         Replaced { depth: 1, before }
     }
@@ -172,7 +172,7 @@ impl Directory {
 
     fn sums(&self) -> Sums {
         let own = if self.blob.is_none() {
-            self.text_len + line_len(b"")
+            self.text_len + WITHOUT_NAME
         } else {
             0
         };
@@ -281,10 +281,25 @@ impl Sums {
     }
 }
 
-/// About how many bytes the line of an entry takes on a tape, its quotes escaped.
-fn line_len(name: &[u8]) -> u64 {
-    const WITHOUT_NAME: u64 = 120;
-    WITHOUT_NAME + name.len() as u64
+/// How many bytes the line of an entry takes on a tape at most, but for its name: its kind,
+/// mode, hash and length, and twice as many backslashes as one would think.
+const WITHOUT_NAME: u64 = 128;
+
+/// How many bytes the line of an entry takes on a tape at most.
+fn line_len(name: &[u8], node: &Node) -> u64 {
+    let target = match node {
+        Node::Link(target) => escaped_len(target),
+        Node::File(_) | Node::Directory(_) => 0,
+    };
+    WITHOUT_NAME + escaped_len(name) + target
+}
+
+/// How many bytes a name takes at most as a JSON string inside of a JSON string, or as base64.
+fn escaped_len(name: &[u8]) -> u64 {
+    let is_plain = |byte: &u8| *byte >= b' ' && !matches!(*byte, b'"' | b'\\');
+    let escapes = name.iter().filter(|byte| !is_plain(byte)).count() as u64;
+    let len = name.len() as u64;
+    (len + 6 * escapes).max(len / 3 * 4 + 24)
 }
 
 /// The files of a branch: those of the workspace, and others that the run named.
@@ -348,7 +363,7 @@ impl Tree {
         self.workspace.below.unproven == 0
     }
 
-    /// About how many bytes a snapshot would take now.
+    /// How many bytes the directories of a snapshot would take now at most.
     pub(super) fn snapshot_cost(&self) -> u64 {
         self.workspace.sums().unwritten
     }

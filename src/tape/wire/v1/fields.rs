@@ -54,10 +54,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Takes all that is left.
     pub(super) fn rest(&mut self) -> Map<String, Value> {
         let mut rest = Map::new();
-        for ((key, raw), taken) in self.line.content.iter().zip(&self.taken) {
-            if !taken
+        for ((key, raw), taken) in self.line.content.iter().zip(&mut self.taken) {
+            if !std::mem::replace(taken, true)
                 && let Ok(value) = serde_json::from_str(raw.get())
                     .or_else(|_| serde_json::from_str(&repair_surrogates(raw.get())))
             {

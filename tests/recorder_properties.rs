@@ -1,0 +1,431 @@
+//! Random runs: what was recorded is read back, wherever the recorder was stopped and went on.
+
+#![expect(clippy::unwrap_used, reason = "a test may unwrap")]
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use jukebox::model::{
+    BlockKind, Body, Content, Event, FileChange, FileOp, Header, KnownLines, ModelBlock, Outcome,
+    Scope, SnapshotReason, TapePath, Usage,
+};
+use jukebox::tape::{
+    BlobSource as _, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Tape, TapeBytes, build,
+    verify,
+};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+fn header() -> Header {
+    Header {
+        id: "0198c0de-0000-7000-8000-0000000000ff".to_owned(),
+        started: jukebox::model::WallTime::parse("2026-01-02T03:04:05Z"),
+        covers: Map::from_iter([("caps".to_owned(), json!({"file": 1}))]),
+        ..Header::default()
+    }
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-z ]{0,12}",
+        "\\PC{0,8}",
+        Just("\u{0}\u{1b}[31m\"\\\n\r\t\u{2028}😀".to_owned()),
+    ]
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any_text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::vec((any_text(), inner), 0..3)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+/// Contents that compress, that do not, and that are near another one.
+fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        any_text().prop_map(String::into_bytes),
+        prop::collection::vec(any::<u8>(), 0..40),
+        (0..900usize, 0..60usize, any_text()).prop_map(|(lines, at, text)| {
+            let line = |n: usize| {
+                if n == at {
+                    format!("{text}\n")
+                } else {
+                    format!("line {n} of a file\n")
+                }
+            };
+            (0..lines).map(line).collect::<String>().into_bytes()
+        }),
+        (1..3000u32, any::<u8>()).prop_map(|(len, seed)| {
+            (0..len)
+                .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8 ^ seed)
+                .collect()
+        }),
+    ]
+}
+
+fn any_path() -> impl Strategy<Value = TapePath> {
+    prop_oneof![
+        8 => prop::sample::select(vec!["a", "src/b", "src/lib/c", "d é", "/tmp/e"])
+            .prop_map(|path| TapePath::new(path).unwrap()),
+        1 => Just(TapePath::new(b"odd/\xff\xfe").unwrap()),
+    ]
+}
+
+fn any_change() -> impl Strategy<Value = FileChange> {
+    let mode = prop::option::of(0..0o7777u32);
+    let content = prop_oneof![
+        8 => any_bytes().prop_map(|bytes| Content::Bytes(bytes.into())),
+        1 => (1..9u64, any_text()).prop_map(|(first, text)| Content::Lines(KnownLines {
+            total: None,
+            ranges: vec![(first, text)],
+        })),
+        1 => Just(Content::Unstored { hash: None, len: Some(7) }),
+    ];
+    let op = prop_oneof![
+        8 => Just(FileOp::Write),
+        1 => Just(FileOp::Observe),
+        1 => Just(FileOp::Remove),
+        1 => any_path().prop_map(|from| FileOp::Rename { from }),
+        1 => Just(FileOp::Mkdir),
+        1 => any_bytes().prop_map(|target| FileOp::Symlink { target }),
+        1 => Just(FileOp::Chmod),
+    ];
+    (op, any_path(), mode, content).prop_map(|(op, path, mode, content)| {
+        let holds = matches!(op, FileOp::Write | FileOp::Observe);
+        FileChange {
+            mode,
+            content: if holds { content } else { Content::None },
+            ..FileChange::new(op, path)
+        }
+    })
+}
+
+fn any_body() -> impl Strategy<Value = Body> {
+    prop_oneof![
+        8 => any_change().prop_map(Body::File),
+        1 => any_text().prop_map(|text| Body::Prompt {
+            role: "user".to_owned(),
+            text,
+            attachments: Vec::new(),
+        }),
+        1 => any_json().prop_map(|added| Body::ModelRequest {
+            model: None,
+            request: None,
+            added,
+        }),
+        1 => (any_text(), any_json(), any::<u64>()).prop_map(|(text, data, tokens)| {
+            let block = |kind| ModelBlock {
+                kind,
+                text: text.clone(),
+                call: None,
+                data: Value::Null,
+            };
+            let data = if data.is_null() { json!(1) } else { data };
+            let call = Some("c".to_owned());
+            Body::ModelResponse {
+                model: Some(text.clone()),
+                blocks: vec![
+                    block(BlockKind::Text),
+                    block(BlockKind::Thinking),
+                    ModelBlock { call, data: data.clone(), ..block(BlockKind::ToolCall) },
+                    ModelBlock { data, ..block(BlockKind::Other) },
+                ],
+                stop: Some(text),
+                usage: Some(Usage { input: tokens, ..Usage::default() }),
+                outcome: Outcome::Ok,
+                duration: Some(tokens),
+            }
+        }),
+        1 => any_text().prop_map(|why| Body::Suspect { scope: Scope::All, why }),
+        1 => (any_path(), any_text()).prop_map(|(path, why)| Body::Suspect {
+            scope: Scope::Path(path),
+            why,
+        }),
+        1 => any_bytes().prop_map(|bytes| Body::Blob(Content::Bytes(bytes.into()))),
+        1 => any_bytes().prop_map(|bytes| Body::Raw {
+            format: "x".to_owned(),
+            bytes: bytes.into(),
+        }),
+        1 => any_text().prop_map(|text| Body::Note { text }),
+        1 => (any_text(), any_json()).prop_map(|(key, value)| Body::Other {
+            kind: "dream".to_owned(),
+            fields: Map::from_iter([(format!("x{key}"), value)]),
+        }),
+    ]
+}
+
+/// A run with calls and transactions that end, in random order.
+fn any_run() -> impl Strategy<Value = Vec<Event>> {
+    let step = (
+        any_body(),
+        0..8u8,
+        any::<u32>(),
+        prop::option::of(any_text()),
+    );
+    prop::collection::vec(step, 0..40).prop_map(|steps| {
+        let mut run = Vec::new();
+        let (mut calls, mut txns, mut count) = (Vec::new(), Vec::new(), 0);
+        for (body, what, t, title) in steps {
+            count += 1;
+            let mut event = Event::new(body).at(u64::from(t));
+            event.head.title = title;
+            match what {
+                0 => {
+                    let call = format!("c\"{count}");
+                    calls.push(call.clone());
+                    let name = "edit".to_owned();
+                    let arguments = json!({"n": count});
+                    run.push(
+                        Event::new(Body::ToolCall { name, arguments })
+                            .in_call(call)
+                            .at(1),
+                    );
+                }
+                1 => {
+                    txns.push(format!("t{count}"));
+                    let mut begin = Event::new(Body::TxnBegin).at(1);
+                    begin.head.txn = txns.last().cloned();
+                    run.push(begin);
+                }
+                2 => {
+                    if let Some(call) = calls.pop() {
+                        let result = Body::ToolResult {
+                            outcome: Outcome::Failed,
+                            exit: Some(-1),
+                            output: "no".to_owned(),
+                            duration: None,
+                            attachments: Vec::new(),
+                            detail: json!([1]),
+                        };
+                        run.push(Event::new(result).in_call(call).at(1));
+                    }
+                }
+                3 => {
+                    if let Some(txn) = txns.pop() {
+                        let ends = [Body::TxnCommit, Body::TxnRollback { to: None }];
+                        let mut end = Event::new(ends[count % 2].clone()).at(1);
+                        end.head.txn = Some(txn);
+                        run.push(end);
+                    }
+                }
+                4 => event.head.call = calls.last().cloned(),
+                5 => event.head.txn = txns.last().cloned(),
+                6 => event.head.agent = Some("helper é".to_owned()),
+                _ => {}
+            }
+            // An event of these kinds is of no call of its own here.
+            if !matches!(
+                event.body,
+                Body::File(_) | Body::Suspect { .. } | Body::Note { .. }
+            ) {
+                event.head.call = None;
+            }
+            run.push(event);
+        }
+        run
+    })
+}
+
+fn read(bytes: &[u8]) -> (Tape, Vec<Event>) {
+    let tape = Tape::read(TapeBytes::Memory(bytes.into()), &mut ()).unwrap();
+    assert_eq!(tape.problems(), []);
+    let events = (0..tape.index.events.len())
+        .map(|position| tape.event(position).unwrap())
+        .collect();
+    (tape, events)
+}
+
+/// The event without what the recorder gave it, its content by its bytes.
+fn given(mut event: Event, tape: Option<&Tape>) -> Event {
+    event.head.seq = None;
+    event.head.step = None;
+    if let Some(title) = &mut event.head.title {
+        *title = title.chars().take(80).collect();
+    }
+    let content = match &mut event.body {
+        Body::File(change) => {
+            change.was = None;
+            &mut change.content
+        }
+        Body::Blob(content) => content,
+        _ => return event,
+    };
+    if let (
+        Content::Blob {
+            hash,
+            len,
+            redacted: false,
+        },
+        Some(tape),
+    ) = (&*content, tape)
+    {
+        let bytes = tape.blob(hash).unwrap();
+        assert_eq!(bytes.len() as u64, *len);
+        *content = Content::Bytes(bytes);
+    }
+    event
+}
+
+fn problems(bytes: &[u8]) -> Vec<String> {
+    let bytes = TapeBytes::Memory(bytes.into());
+    let verified = verify(bytes, &mut |_| ControlFlow::Continue(())).unwrap();
+    verified.problems.iter().map(ToString::to_string).collect()
+}
+
+fn record(path: &Path, run: &[Event], stops: &BTreeSet<usize>) -> Vec<u8> {
+    let options = RecorderOptions {
+        sync: SyncPolicy::None,
+        ..RecorderOptions::default()
+    };
+    let mut recorder = Recorder::create(path, header(), options).unwrap();
+    for (at, event) in run.iter().enumerate() {
+        if stops.contains(&at) {
+            drop(recorder);
+            recorder = Recorder::resume(path, options).unwrap();
+        }
+        recorder.append(event.clone()).unwrap();
+    }
+    recorder.close(Outcome::Ok).unwrap();
+    std::fs::read(path).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 48,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn what_was_recorded_is_read_back_and_verified(run in any_run()) {
+        let bytes = build(header(), run.iter().cloned()).unwrap();
+        let (tape, events) = read(&bytes);
+        let seen: Vec<Event> = events
+            .iter()
+            .filter(|event| !matches!(event.body, Body::Snapshot { .. }))
+            .map(|event| given(event.clone(), Some(&tape)))
+            .collect();
+        let (first, rest) = seen.split_first().unwrap();
+        let Body::Tape(told) = &first.body else { panic!("no header") };
+        prop_assert_eq!(&told.covers, &header().covers);
+        let (end, rest) = rest.split_last().unwrap();
+        prop_assert_eq!(&end.body, &Body::End { outcome: Outcome::Ok });
+        let expected: Vec<Event> = run.iter().map(|event| given(event.clone(), None)).collect();
+        prop_assert_eq!(rest, &expected[..]);
+        prop_assert_eq!(problems(&bytes), Vec::<String>::new());
+    }
+
+    /// A resumed recorder knows by one scan what the first one knew: contents travel the
+    /// same way, snapshots stand in the same places, steps go on.
+    #[test]
+    fn stopping_and_going_on_changes_nothing(
+        run in any_run(),
+        stops in prop::collection::btree_set(0..40usize, 0..4),
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let one = record(&directory.path().join("one"), &run, &BTreeSet::new());
+        let many = record(&directory.path().join("many"), &run, &stops);
+        let timeless = |bytes: &[u8]| -> Vec<Value> {
+            bytes
+                .split(|byte| *byte == b'\n')
+                .filter(|line| !line.is_empty())
+                .map(|line| {
+                    let mut line: Value = serde_json::from_slice(line).unwrap();
+                    // Snapshots and the end have the time of the clock.
+                    line["t"] = Value::Null;
+                    line["prev"] = Value::Null;
+                    line
+                })
+                .collect()
+        };
+        prop_assert_eq!(timeless(&many), timeless(&one));
+        prop_assert_eq!(problems(&many), Vec::<String>::new());
+    }
+
+    #[test]
+    fn snapshots_stand_between_calls_and_cost_a_tenth_at_most(run in any_run()) {
+        let bytes = build(header(), run).unwrap();
+        let (tape, events) = read(&bytes);
+        let (mut calls, mut txns) = (BTreeSet::new(), BTreeSet::new());
+        let mut spent = 0;
+        for (position, event) in events.iter().enumerate() {
+            let id = |id: &Option<String>| id.clone().unwrap_or_default();
+            match &event.body {
+                Body::ToolCall { .. } => drop(calls.insert(id(&event.head.call))),
+                Body::ToolResult { .. } => drop(calls.remove(&id(&event.head.call))),
+                Body::TxnBegin => drop(txns.insert(id(&event.head.txn))),
+                Body::TxnCommit | Body::TxnRollback { to: None } => {
+                    txns.remove(&id(&event.head.txn));
+                }
+                Body::Snapshot { reason, .. } => {
+                    spent += tape.record(position as u32).unwrap().len();
+                    let entry = tape.index.events.get(position as u32).unwrap();
+                    if *reason == SnapshotReason::Budget {
+                        prop_assert!(calls.is_empty() && txns.is_empty(), "{}", position);
+                        let tape = entry.offset as usize;
+                        prop_assert!(spent * 10 <= tape + spent, "{} of {}", spent, tape);
+                    }
+                }
+                _ => {}
+            }
+        }
+        prop_assert_eq!(
+            events.iter().filter(|event| matches!(
+                event.body,
+                Body::Snapshot { reason: SnapshotReason::End, .. }
+            )).count(),
+            1
+        );
+    }
+}
+
+#[test]
+fn a_file_that_changes_a_little_a_thousand_times_takes_little_and_never_a_long_way_back() {
+    let mut lines: Vec<String> = (0..300).map(|n| format!("line {n}\n")).collect();
+    let write = |text: &str| {
+        let path = TapePath::new("a").unwrap();
+        Event::new(Body::File(FileChange::write(path, text.as_bytes())))
+    };
+    let mut versions = Vec::new();
+    for n in 0..1000 {
+        lines[n * 7 % 300] = format!("line changed in version {n}, ü\n");
+        versions.push(lines.concat());
+    }
+    let options = RecorderOptions {
+        snapshots: SnapshotPolicy::Never,
+        ..RecorderOptions::default()
+    };
+    let mut recorder = Recorder::in_memory(header(), options).unwrap();
+    for version in &versions {
+        recorder.append(write(version)).unwrap();
+    }
+    let bytes = recorder.bytes();
+    recorder.close(Outcome::Ok).unwrap();
+    let len = bytes.len().unwrap();
+    let text: usize = versions.iter().map(String::len).sum();
+    assert!(len < 1_000_000, "{len} bytes for {text} of text");
+    let verified = verify(bytes.clone(), &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(verified.problems, []);
+    assert!(verified.stats.contents.splice > 900);
+    let tape = Tape::read(bytes, &mut ()).unwrap();
+    // From the end, so that no version is at hand from the one before.
+    for (position, version) in versions.iter().enumerate().rev().step_by(97) {
+        let Body::File(change) = tape.event(position as u32 + 1).unwrap().body else {
+            panic!("no file event");
+        };
+        let Content::Blob { hash, .. } = change.content else {
+            panic!("no content");
+        };
+        assert_eq!(&*tape.blob(&hash).unwrap(), version.as_bytes());
+    }
+}
