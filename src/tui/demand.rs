@@ -100,7 +100,7 @@ impl App {
         file.painted.want(paint, &mut self.desk);
     }
 
-    fn demand_diff(&mut self, at: Spot, columns: u16) {
+    fn demand_diff(&mut self, at: Spot, width: u16) {
         let view = self.diff.effective_view();
         if view == View::Files {
             if let Some(changes) = self.diff.changes.current()
@@ -116,6 +116,8 @@ impl App {
         if at.step.0 == 0 {
             return;
         }
+        // Text stands a column away from the frame.
+        let columns = width.saturating_sub(1);
         self.diff
             .detail
             .want(Job::Detail { at, columns }, &mut self.desk);

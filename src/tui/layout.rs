@@ -148,7 +148,7 @@ impl Layout {
 fn three_columns(body: Rect, state: Contents) -> [Rect; 3] {
     let share = |percent: u32| (u32::from(body.width) * percent / 100) as u16;
     let (timeline, state) = match state {
-        Contents::Tree => (share(37), share(23).clamp(29, 48)),
+        Contents::Tree => (share(35), share(26).clamp(29, 52)),
         Contents::File => (share(29), share(36)),
     };
     let column = |x, width| Rect { x, width, ..body };

@@ -4,7 +4,7 @@
 //! screen only shows a window of the result.
 
 use crate::debugger::{Section, StepDetail};
-use crate::text::{SafeText, human, width};
+use crate::text::{Align, SafeText, human, width};
 
 /// A step with its text in lines.
 #[derive(Clone, Debug)]
@@ -58,6 +58,66 @@ pub fn sections(sections: &[Section], columns: usize) -> Vec<ReadingRow> {
 
 /// Sets lines in lines of at most `columns`.
 pub fn lines(lines: &[SafeText], columns: usize) -> Vec<ReadingRow> {
-    let wrapped = lines.iter().flat_map(|line| width::wrap(line, columns));
+    let wrapped = lines.iter().flat_map(|line| wrap(line, columns));
     wrapped.map(ReadingRow::Line).collect()
+}
+
+/// Breaks a line; what is indented stays so.
+fn wrap(line: &SafeText, columns: usize) -> Vec<SafeText> {
+    let indent = line
+        .as_str()
+        .bytes()
+        .take_while(|byte| *byte == b' ')
+        .count();
+    if indent == 0 || indent > columns / 2 {
+        return width::wrap(line, columns);
+    }
+    let indented = |rest: SafeText| {
+        let mut line = width::pad(&SafeText::default(), indent, Align::Left);
+        line.push(&rest);
+        line
+    };
+    let rest = width::slice(line, indent, usize::MAX);
+    let lines = width::wrap(&rest, columns - indent).into_iter();
+    lines.map(indented).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_indented_stays_so_when_it_is_broken() {
+        let check = |line: &str, expected: &[&str]| {
+            let rows = lines(&[SafeText::line(line)], 12);
+            let line = |row: &ReadingRow| match row {
+                ReadingRow::Line(line) => line.to_string(),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(rows.iter().map(line).collect::<Vec<_>>(), expected);
+        };
+        check("", &[""]);
+        check("one two three", &["one two", "three"]);
+        check("  \"averylongword\"", &["  \"averylong", "  word\""]);
+        check("         deep", &["", "deep"]);
+        check("    ", &["    "]);
+    }
+
+    #[test]
+    fn sections_are_told_apart_and_what_is_left_out_is_said() {
+        let section = |name: &str, lines: &str, omitted| Section {
+            name: SafeText::line(name),
+            lines: SafeText::lines(lines),
+            omitted,
+            has_hidden: false,
+        };
+        let rows = sections(&[section("a", "x", 2), section("b", "", 0)], 20);
+        let words = |row: &ReadingRow| match row {
+            ReadingRow::Heading { name, .. } => format!("# {name}"),
+            ReadingRow::Line(text) | ReadingRow::Remark(text) => text.to_string(),
+            ReadingRow::Blank => String::new(),
+        };
+        let rows: Vec<String> = rows.iter().map(words).collect();
+        assert_eq!(rows, ["# a", "x", "… 2 more lines", "", "# b", "(empty)"]);
+    }
 }

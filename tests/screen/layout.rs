@@ -12,7 +12,7 @@ fn files_and_differences_stand_beside_the_timeline() {
         let mut screen = Screen::new(columns, rows, 212);
         screen.keys(": 4 4 Enter");
         screen.shows("step 44/212");
-        screen.shows("▸ 44  ✎ Edit     src");
+        screen.shows("▸ 44  ✎ Edit ");
         screen.shows(" 2 State @44 ");
         screen.shows("lexer.rs");
         screen.shows(" 3 Diff 43→44 ");
@@ -128,7 +128,7 @@ fn text_of_the_tape_is_shown_and_not_obeyed() {
     screen.shows("^[[31merror^[[0m: expected `,`, found <U+202E>`]`");
     screen.shows("! hidden characters, made visible");
     screen.keys(": 8 8 Enter 2 G");
-    screen.shows("…name^[[2J.rs");
+    screen.shows("name^[[2J.rs");
     let is_marked = |cell: &ratatui::buffer::Cell| {
         cell.symbol() == "^" && cell.modifier.contains(Modifier::REVERSED)
     };

@@ -58,6 +58,23 @@ impl StatePane {
         }
     }
 
+    /// Opens a directory that holds all there is, and so on down: what is below it is what
+    /// there is to see.
+    pub(in crate::tui) fn open_only_directory(&mut self) {
+        let rows = self.rows();
+        let is_alone =
+            |row: &&TreeRow| rows.iter().filter(|other| other.depth == row.depth).count() == 1;
+        let is_folded = |row: &&TreeRow| row.kind == EntryKind::Directory && !row.is_expanded;
+        let chain = rows.iter().take_while(is_alone);
+        let last = chain.last().filter(is_folded);
+        let path = last.map(|row| row.path.clone());
+        let is_new =
+            |path: &TapePath| !self.folds.contains_key(path) && !self.opened.contains(path);
+        if let Some(path) = path.filter(is_new) {
+            self.opened.push_back(path);
+        }
+    }
+
     /// Opens the directories that lead to a path.
     pub(in crate::tui) fn open_above(&mut self, path: &TapePath) {
         let parents = std::iter::successors(path.parent(), TapePath::parent);

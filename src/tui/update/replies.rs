@@ -33,7 +33,9 @@ impl App {
                 }
             }
             Answer::Tree(rows) => {
-                self.state.tree.take(generation, rows);
+                if self.state.tree.take(generation, rows) {
+                    self.state.open_only_directory();
+                }
             }
             Answer::File(file) => {
                 if let Some(pane) = &mut self.state.file {

@@ -160,7 +160,11 @@ impl App {
             Landmark::Edge => "snapshot or transaction edge".to_owned(),
             Landmark::Version(path) => format!("change of {}", path.to_text()),
         };
-        self.say(Tone::Plain, &format!("no {when} {what}"));
+        let other_way = match (landmark, direction) {
+            (Landmark::Failure, Direction::Forward) => "; E goes back to the last one",
+            _ => "",
+        };
+        self.say(Tone::Plain, &format!("no {when} {what}{other_way}"));
     }
 
     /// Goes to a place and keeps the old one to come back to.

@@ -15,9 +15,7 @@ const BARS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 /// Draws the strip. A stretch that spans several columns has its sign in the middle one.
 pub(super) fn draw(app: &App, row: Rect, buffer: &mut Buffer) {
     let cells = app.timeline.strip.get().map_or(&[][..], Vec::as_slice);
-    let magnitudes = cells.iter().map(magnitude);
-    let quietest = magnitudes.clone().fold(f64::INFINITY, f64::min);
-    let busiest = magnitudes.fold(quietest + 1.0, f64::max);
+    let scale = Scale::of(cells);
     let playhead = app.travel.spot().and_then(|spot| {
         let holds = |cell: &StripCell| holds(cell, spot.step.0);
         cells.iter().find(|cell| holds(cell)).map(|cell| cell.steps)
@@ -32,7 +30,7 @@ pub(super) fn draw(app: &App, row: Rect, buffer: &mut Buffer) {
                 sign(app, cell)
             };
             let sign = sign.filter(|_| column == middle);
-            let (sign, role) = sign.unwrap_or_else(|| bar(cell, quietest, busiest));
+            let (sign, role) = sign.unwrap_or_else(|| scale.bar(cell));
             pen.text(&sign, role);
         }
     }
@@ -67,20 +65,39 @@ fn holds(cell: &StripCell, step: u32) -> bool {
     (first..=last).contains(&step.max(1))
 }
 
-/// How much happened, between the quietest stretch and the busiest. The scale is that of
-/// magnitudes, so that one busy stretch does not flatten all others.
-fn bar(cell: &StripCell, quietest: f64, busiest: f64) -> Line {
-    let share = (magnitude(cell) - quietest) / (busiest - quietest);
-    let level = (share * 7.0).round() as usize;
-    let bar = BARS.get(level).copied().unwrap_or("█");
-    let role = if cell.file_events > 0 {
-        Role::Text
-    } else {
-        Role::Quiet
-    };
-    (SafeText::literal(bar), role)
+/// How much happened, between the quietest stretch and the busiest.
+struct Scale {
+    quietest: u32,
+    busiest: u32,
 }
 
-fn magnitude(cell: &StripCell) -> f64 {
-    f64::from(cell.events).ln_1p()
+impl Scale {
+    /// One stretch far above the others does not flatten them, and small differences stay
+    /// small.
+    fn of(cells: &[StripCell]) -> Self {
+        let mut events: Vec<u32> = cells.iter().map(|cell| cell.events).collect();
+        events.sort_unstable();
+        let at = |index: usize| events.get(index).copied().unwrap_or(0);
+        let (quietest, usual) = (at(0), at(events.len() / 2));
+        let busiest = at(events.len().saturating_sub(1)).min(usual.saturating_mul(8));
+        Self {
+            quietest,
+            busiest: busiest.max(quietest.saturating_add(7)),
+        }
+    }
+
+    fn bar(&self, cell: &StripCell) -> Line {
+        let above = u64::from(cell.events.saturating_sub(self.quietest));
+        let range = u64::from(self.busiest - self.quietest);
+        let level = (above * 7 + range / 2) / range.max(1);
+        let bar = usize::try_from(level)
+            .ok()
+            .and_then(|level| BARS.get(level));
+        let role = if cell.file_events > 0 {
+            Role::Text
+        } else {
+            Role::Quiet
+        };
+        (SafeText::literal(bar.copied().unwrap_or("█")), role)
+    }
 }

@@ -9,7 +9,7 @@ use super::pen::Pen;
 use super::selection;
 use crate::debugger::{StepRow, TransactionEdge};
 use crate::model::{Outcome, StepKind};
-use crate::text::{Align, SafeText, human};
+use crate::text::{Align, SafeText, human, width};
 use crate::tui::app::App;
 use crate::tui::job::Stop;
 use crate::tui::layout::Pane;
@@ -17,12 +17,12 @@ use crate::tui::panes::first_in_view;
 use crate::tui::theme::Role;
 
 /// From this many columns, rows say how long a step took.
-const WIDE: u16 = 46;
+const WIDE: u16 = 54;
 /// From this many columns, rows say when a step began, too.
-const VERY_WIDE: u16 = 68;
+const VERY_WIDE: u16 = 76;
 
-/// Columns of the name of a tool.
-const ACTOR: usize = 8;
+/// Columns of the name of a tool, in a row that is narrow and in one that is wide.
+const ACTOR: (usize, usize) = (8, 10);
 
 /// Draws the rows around the playhead.
 pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
@@ -111,7 +111,8 @@ fn draw_step(step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
         _ => Role::Strong,
     };
     // The steps of sub-agents give up columns of the name for their indent.
-    let actor_columns = ACTOR.saturating_sub(2 * depth).max(4);
+    let actor_columns = if columns >= WIDE { ACTOR.1 } else { ACTOR.0 };
+    let actor_columns = actor_columns.saturating_sub(2 * depth).max(4);
     pen.column(&actor, actor_columns, Align::Left, unless_undone(role));
     pen.gap(1);
     let role = match step.kind {
@@ -119,7 +120,24 @@ fn draw_step(step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
         StepKind::Other => Role::Quiet,
         _ => Role::Text,
     };
-    pen.text(&step.title, unless_undone(role));
+    let title = title_of(step);
+    let is_path = step.kind == StepKind::Tool && !title.as_str().contains(' ');
+    if is_path {
+        // Of a path, the end says most.
+        pen.text(&width::fit_middle(&title, pen.left()), unless_undone(role));
+    } else {
+        pen.text(&title, unless_undone(role));
+    }
+}
+
+/// The title, without the name of the tool that stands before it already.
+fn title_of(step: &StepRow) -> SafeText {
+    let title = step.title.as_str();
+    let rest = title.strip_prefix(step.actor.as_str());
+    match rest.and_then(|rest| rest.strip_prefix(' ')) {
+        Some(rest) if !step.actor.is_empty() => SafeText::line(rest),
+        _ => step.title.clone(),
+    }
 }
 
 fn right_aligned(text: &str, columns: usize) -> SafeText {

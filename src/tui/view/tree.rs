@@ -47,10 +47,8 @@ fn draw_row(row: &TreeRow, pen: &mut Pen<'_>) {
     let size = row.size.filter(|_| !is_directory).map(human::size);
     let size = format!("{:>5}", size.unwrap_or_default());
     pen.right(&SafeText::line(&size), Role::Quiet);
-    pen.right_gap(1);
     let (sign, role) = certainty(row.certainty);
     pen.right(&SafeText::literal(sign), role);
-    pen.right_gap(1);
     let (sign, role) = change(row);
     pen.right(&SafeText::literal(sign), role);
     pen.right_gap(1);
