@@ -67,18 +67,37 @@ impl SourceArgs {
         Ok(run)
     }
 
-    fn open_quietly(&self, tape: &OsStr, around: &Environment) -> Result<Debugger, Failure> {
-        let source = if tape == "-" {
-            Source::Stream(io::stdin())
-        } else {
-            Source::Path(tape.into())
-        };
+    /// Opens a run that is being written: there may be nothing in it yet.
+    pub(super) fn open_growing(
+        &self,
+        tape: &OsStr,
+        around: &Environment,
+    ) -> Result<Debugger, Failure> {
         let options = OpenOptions {
+            awaits_content: true,
+            ..self.options(around)
+        };
+        Ok(Debugger::open(source(tape), &options)?)
+    }
+
+    fn open_quietly(&self, tape: &OsStr, around: &Environment) -> Result<Debugger, Failure> {
+        Ok(Debugger::open(source(tape), &self.options(around))?)
+    }
+
+    fn options(&self, around: &Environment) -> OpenOptions {
+        OpenOptions {
             places: around.places.clone(),
             base: self.base.clone(),
-            file_history: None,
-        };
-        Ok(Debugger::open(source, &options)?)
+            ..OpenOptions::default()
+        }
+    }
+}
+
+fn source(tape: &OsStr) -> Source {
+    if tape == "-" {
+        Source::Stream(io::stdin())
+    } else {
+        Source::Path(tape.into())
     }
 }
 

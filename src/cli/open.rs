@@ -117,7 +117,11 @@ impl Args {
             ));
         };
         let (tape, place) = split(typed)?;
-        let run = self.source.open(tape, around)?;
+        let run = if self.follow {
+            self.source.open_growing(tape, around)?
+        } else {
+            self.source.open(tape, around)?
+        };
         // Marks are the screen's own.
         if !matches!(place.target, Target::Mark(_)) {
             run.locate(&place)?;

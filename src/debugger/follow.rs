@@ -1,38 +1,122 @@
-//! STAND-IN: following, still empty.
+//! Following a run that is still being written.
+//!
+//! A tape is read on from where the last reading ended. A transcript is imported again: what
+//! came later may change what an earlier record meant. The file is only read.
 
-use super::{Debugger, ReadError};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Debugger, OpenError, OpenOptions, ReadError};
+use crate::tape::{self, Change, FollowState};
+
+pub use crate::tape::Watch;
 
 /// What a look at the file found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
     /// Nothing new.
     Unchanged,
-    /// More events.
+    /// The file is longer.
     Grew {
-        /// How many.
+        /// How many events came.
         events: u32,
     },
-    /// The file became shorter.
+    /// The file became shorter, or begins otherwise: what it holds now was read.
     Truncated,
-    /// Another file stands there.
+    /// Another file stands there, and was read.
     Replaced,
-    /// No file stands there.
+    /// No file stands there; what was read of it stays.
     Gone,
-    /// It stands there again.
+    /// A file stands there again, and was read.
     Back,
 }
 
-/// Watches the file until it is dropped.
+/// Where a run came from, to look there again.
 #[derive(Debug)]
-pub struct Watch;
+pub(super) struct Origin {
+    path: PathBuf,
+    options: OpenOptions,
+    sort: Sort,
+    follow: FollowState,
+}
+
+/// How a file is read on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// From where the last reading ended.
+    Tape,
+    /// From its start.
+    Whole,
+}
+
+impl Origin {
+    /// Remembers an open file, as it is before it is read.
+    pub(super) fn of(path: &Path, file: Arc<File>, options: &OpenOptions) -> io::Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            options: options.clone(),
+            sort: Sort::Whole,
+            follow: FollowState::new(path.to_owned(), file)?,
+        })
+    }
+
+    pub(super) fn read_on_as(self, sort: Sort) -> Self {
+        Self { sort, ..self }
+    }
+}
 
 impl Debugger {
-    /// Reads on.
+    /// Looks at the file again and takes in what is new. Costs the reading of that; of a
+    /// transcript that grew, its import.
     pub fn refresh(&mut self) -> Result<Refresh, ReadError> {
-        Ok(Refresh::Unchanged)
+        let Some(origin) = &mut self.origin else {
+            return Ok(Refresh::Unchanged);
+        };
+        match origin.follow.look()? {
+            Change::Unchanged => Ok(Refresh::Unchanged),
+            Change::Gone => Ok(Refresh::Gone),
+            Change::Truncated => self.read_anew(Refresh::Truncated),
+            Change::Replaced => self.read_anew(Refresh::Replaced),
+            Change::Back => self.read_anew(Refresh::Back),
+            Change::Grew if origin.sort == Sort::Tape => {
+                let events = self.tape.extend(&mut self.state)?;
+                Ok(Refresh::Grew { events })
+            }
+            Change::Grew => {
+                let before = self.tape.index.events.len();
+                self.read_anew(Refresh::Unchanged)?;
+                let events = self.tape.index.events.len().saturating_sub(before);
+                Ok(Refresh::Grew { events })
+            }
+        }
     }
-    /// Watches.
-    pub fn watch(&self, _notify: Box<dyn Fn() + Send>) -> Watch {
-        Watch
+
+    /// Opens what stands at the path now, in the place of what was read.
+    fn read_anew(&mut self, found: Refresh) -> Result<Refresh, ReadError> {
+        let Some(origin) = &self.origin else {
+            return Ok(Refresh::Unchanged);
+        };
+        let options = OpenOptions {
+            awaits_content: true,
+            ..origin.options.clone()
+        };
+        match Self::open_path(&origin.path, &options) {
+            Ok(run) => {
+                *self = run;
+                Ok(found)
+            }
+            // It went away between two looks: the next one says so.
+            Err(OpenError::NotFound(_)) => Ok(Refresh::Unchanged),
+            Err(error) => Err(ReadError::Io(io::Error::other(error.to_string()))),
+        }
+    }
+
+    /// Calls `notify` whenever the file may have changed, until the watch is dropped. Of a
+    /// run that came from no file there is nothing to hear.
+    pub fn watch(&self, notify: Box<dyn Fn() + Send>) -> Option<Watch> {
+        let origin = self.origin.as_ref()?;
+        tape::Watch::start(&origin.path, notify).ok()
     }
 }

@@ -105,12 +105,13 @@ pub(super) fn imported(
     transcript: Transcript<'_>,
     options: &OpenOptions,
 ) -> Result<TapeBytes, ImportError> {
-    // Another base gives another tape; such a one is kept only where the user says so.
+    // Another base gives another tape, and so does every growth of the transcript: such a
+    // one is kept only where the user says so.
     let Some(directory) = options
         .places
         .imports
         .as_ref()
-        .filter(|_| options.base.is_none())
+        .filter(|_| options.base.is_none() && !options.awaits_content)
     else {
         return Ok(import_into_memory(transcript, options)?.1);
     };

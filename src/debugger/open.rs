@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::follow::{Origin, Sort};
 use super::import::{self, ImportError};
 use crate::import::claude_code::Transcript;
 use crate::import::{Format, sniff};
@@ -24,6 +25,8 @@ pub struct Debugger {
     pub(super) notices: Vec<String>,
     /// Of a transcript, what was wrong with it.
     pub(super) transcript_problems: Vec<Problem>,
+    /// Of a run that came from a file, where to look again.
+    pub(super) origin: Option<Origin>,
 }
 
 /// Where a run comes from.
@@ -56,6 +59,9 @@ pub struct OpenOptions {
     pub base: Option<String>,
     /// Where the agent's program keeps the files it edited, if that may be read.
     pub file_history: Option<PathBuf>,
+    /// The run is followed while it is written: an empty file is waited for, and a growing
+    /// transcript is not kept as a tape.
+    pub awaits_content: bool,
 }
 
 /// A run cannot be opened. Nothing was written, and nothing was lost.
@@ -120,7 +126,7 @@ impl Debugger {
         }
     }
 
-    fn open_path(path: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
+    pub(super) fn open_path(path: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
         let file = open_file(path)?;
         let name = path.file_name().unwrap_or(path.as_os_str());
         let name = name.to_string_lossy().into_owned();
@@ -139,25 +145,37 @@ impl Debugger {
         file: File,
         options: &OpenOptions,
     ) -> Result<Self, OpenError> {
-        let bytes = TapeBytes::File(Arc::new(file));
-        match sniffed(&name, &bytes)? {
-            Format::NativeTape => Self::open_tape(name, bytes),
+        let file = Arc::new(file);
+        let failed = |error| OpenError::Io(name.clone(), error);
+        // Looked at before it is read, so that nothing that is written meanwhile is missed.
+        let origin = path.map(|path| Origin::of(path, Arc::clone(&file), options));
+        let origin = origin.transpose().map_err(failed)?;
+        let bytes = TapeBytes::File(Arc::clone(&file));
+        let (run, sort) = match sniffed(&name, &bytes)? {
+            Format::NativeTape => (Self::open_tape(name, bytes)?, Sort::Tape),
             Format::ClaudeCode => {
-                let transcript = match (path, &bytes) {
-                    (Some(path), _) => Transcript::At(path),
-                    (None, TapeBytes::File(file)) => Transcript::Open(file, &name),
-                    (None, _) => return Err(OpenError::UnknownFormat(name)),
+                let transcript = match path {
+                    Some(path) => Transcript::At(path),
+                    None => Transcript::Open(&file, &name),
                 };
                 let tape = import::imported(transcript, options)
                     .map_err(|error| OpenError::Import(Box::new(error)))?;
                 let mut run = Self::open_tape(name, tape)?;
                 run.transcript_problems = import::transcript_problems(&run.tape);
-                Ok(run)
+                (run, Sort::Whole)
             }
-            Format::NotYet(format) => Err(OpenError::NotYet { name, format }),
-            Format::Empty => Err(OpenError::Empty(name)),
-            Format::Unknown => Err(OpenError::UnknownFormat(name)),
-        }
+            Format::NotYet(format) => return Err(OpenError::NotYet { name, format }),
+            Format::Empty if options.awaits_content => (
+                Self::open_tape(name, TapeBytes::Memory([].into()))?,
+                Sort::Whole,
+            ),
+            Format::Empty => return Err(OpenError::Empty(name)),
+            Format::Unknown => return Err(OpenError::UnknownFormat(name)),
+        };
+        Ok(Self {
+            origin: origin.map(|origin| origin.read_on_as(sort)),
+            ..run
+        })
     }
 
     fn open_tape(name: String, bytes: TapeBytes) -> Result<Self, OpenError> {
@@ -172,6 +190,7 @@ impl Debugger {
             header,
             notices: Vec::new(),
             transcript_problems: Vec::new(),
+            origin: None,
         };
         run.refuse_if_nothing_is_readable()?;
         Ok(run)

@@ -128,7 +128,7 @@ impl Lane {
         while let Some(request) = self.mailbox.next() {
             let slot = request.job.slot();
             match request.job {
-                Job::Watch => self.watch = Some(self.watch()),
+                Job::Watch => self.watch = self.watch(),
                 Job::Unwatch => self.watch = None,
                 Job::StopSearch => {}
                 ref job => {
@@ -147,7 +147,7 @@ impl Lane {
         }
     }
 
-    fn watch(&self) -> Watch {
+    fn watch(&self) -> Option<Watch> {
         let send = Arc::clone(&self.send);
         let debugger = self.debugger.read().unwrap_or_else(PoisonError::into_inner);
         debugger.watch(Box::new(move || send(Event::TapeMayHaveChanged)))
