@@ -9,6 +9,7 @@
 
 pub(crate) mod blobs;
 mod bytes;
+mod follow;
 mod index;
 mod lines;
 mod manifest;
@@ -17,6 +18,7 @@ mod pack;
 mod recorder;
 mod scan;
 mod verify;
+mod watch;
 pub mod wire;
 
 #[doc = include_str!("tape/FORMAT.md")]
@@ -24,6 +26,7 @@ pub mod format {}
 
 pub use blobs::{BlobError, BlobSource, MAX_BLOB, MAX_CHAIN};
 pub use bytes::TapeBytes;
+pub use follow::{Change, FollowState};
 pub use index::{
     BlobId, BlobTable, BranchEntry, BranchKind, EventEntry, Events, Index, IndexSink, Indexed,
     Lane, StepEntry, StepFlags, Steps, TransactionEntry, TransactionState,
@@ -36,3 +39,4 @@ pub use recorder::{
 };
 pub use scan::{Record, ScanEnd, ScanSink, scan};
 pub use verify::{ContentStats, Progress, SnapshotStats, Verified, VerifyStats, verify};
+pub use watch::Watch;
