@@ -152,8 +152,7 @@ fn watcher(path: &Path, shared: Arc<Shared>) -> Option<RecommendedWatcher> {
     .ok()?;
     let watched = places
         .iter()
-        .map(|(directory, _)| watcher.watch(directory, RecursiveMode::NonRecursive))
-        .filter(Result::is_ok)
+        .flat_map(|(directory, _)| watcher.watch(directory, RecursiveMode::NonRecursive))
         .count();
     (watched > 0).then_some(watcher)
 }
