@@ -33,8 +33,6 @@ pub(super) enum Role {
     Title,
     /// The selected row of the focused pane.
     Selected,
-    /// The selected row of another pane.
-    SelectedElsewhere,
     /// A heading inside a pane.
     Heading,
     /// A key in a hint.
@@ -79,9 +77,9 @@ impl Theme {
         Self { colors }
     }
 
-    /// How a role looks.
+    /// How a role looks, whatever stood there before.
     pub(super) fn style(self, role: Role) -> Style {
-        let style = Style::new().add_modifier(modifiers(role));
+        let style = Style::reset().add_modifier(modifiers(role));
         match (self.colors, color(role)) {
             (ColorChoice::Terminal, Some(color)) => style.fg(color),
             _ => style,
@@ -109,7 +107,6 @@ fn modifiers(role: Role) -> Modifier {
         | Role::Failed
         | Role::Live
         | Role::Person
-        | Role::SelectedElsewhere
         | Role::Code(Token::Keyword | Token::Heading) => Modifier::BOLD,
         Role::Selected => Modifier::REVERSED.union(Modifier::BOLD),
         Role::AddedWord | Role::RemovedWord => Modifier::BOLD.union(Modifier::UNDERLINED),
@@ -125,7 +122,6 @@ fn color(role: Role) -> Option<Color> {
         | Role::Strong
         | Role::Title
         | Role::Selected
-        | Role::SelectedElsewhere
         | Role::Undone
         | Role::Code(Token::Comment) => None,
         Role::Accent | Role::Key | Role::Heading | Role::Code(Token::Type) => Some(Color::Cyan),

@@ -23,7 +23,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use self::pen::Pen;
+use self::pen::{Pen, Selection};
 use super::app::App;
 use super::layout::{Layout, Pane, Sharing};
 use super::theme::Role;
@@ -84,11 +84,11 @@ fn too_small(app: &App, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// The role of the selected row of a pane.
-fn selection(app: &App, pane: Pane, is_selected: bool) -> Option<Role> {
-    is_selected.then_some(if app.focus == pane {
-        Role::Selected
-    } else {
-        Role::SelectedElsewhere
-    })
+/// How a row of a pane is to be drawn, by the row that is selected there.
+fn selection(app: &App, pane: Pane, is_selected: bool) -> Selection {
+    match (is_selected, app.focus == pane) {
+        (false, _) => Selection::None,
+        (true, true) => Selection::Here,
+        (true, false) => Selection::Elsewhere,
+    }
 }

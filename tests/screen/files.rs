@@ -78,3 +78,12 @@ fn a_bug_is_hunted_down() {
     screen.keys("0 5 h");
     screen.shows("▸M12");
 }
+
+#[test]
+fn a_file_opens_where_its_difference_is_looked_at() {
+    let mut screen = Screen::new(160, 45, 212);
+    screen.keys(": 4 4 Enter 3 G Enter");
+    screen.shows("▸2 File @44");
+    screen.hides(" 1  //! Reads tokens.");
+    screen.shows("let c = self.peek(7)?");
+}

@@ -65,7 +65,7 @@ impl App {
     }
 
     /// The line of a file that is looked at, from 1.
-    fn line_in_view(&self, path: &TapePath) -> usize {
+    pub(super) fn line_in_view(&self, path: &TapePath) -> usize {
         if let Some(file) = self.state.file.as_ref().filter(|file| file.path == *path) {
             return file.first_row(self.height_of(Pane::State)) + 1;
         }

@@ -8,6 +8,9 @@ use crate::tui::panes::{FilePane, Fold, View, offset};
 /// How far a key scrolls sideways, in columns.
 const SIDEWAYS: i64 = 8;
 
+/// Lines of a file that are shown above the one that is looked for.
+const LINES_ABOVE: usize = 6;
+
 /// Nobody reads further to the right.
 const MAX_LEFT: i64 = 100_000;
 
@@ -99,14 +102,24 @@ impl App {
             Pane::Timeline => self.focus(Pane::Diff),
             Pane::State if self.state.file.is_some() => self.focus(Pane::Diff),
             Pane::State => self.open_row(),
-            Pane::Diff => match self
-                .diff
-                .selected_change()
-                .map(|change| change.path.clone())
-            {
-                Some(path) if self.diff.effective_view() == View::Files => self.open_file(path),
-                _ => self.say(Tone::Plain, "no file changed here; 2 shows all files"),
-            },
+            Pane::Diff => self.open_change(),
+        }
+    }
+
+    /// Opens the file whose difference is shown, where it is looked at.
+    fn open_change(&mut self) {
+        let change = self.diff.selected_change();
+        let path = change.map(|change| change.path.clone());
+        match path {
+            Some(path) if self.diff.effective_view() == View::Files => {
+                let line = self.line_in_view(&path);
+                self.open_file(path);
+                let is_near_the_top = line <= self.height_of(Pane::State) / 2;
+                if let Some(file) = self.state.file.as_mut().filter(|_| !is_near_the_top) {
+                    file.top = line.saturating_sub(LINES_ABOVE);
+                }
+            }
+            _ => self.say(Tone::Plain, "no file changed here; 2 shows all files"),
         }
     }
 

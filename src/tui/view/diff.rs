@@ -73,8 +73,8 @@ fn draw_list(app: &App, rows: impl Iterator<Item = Rect>, height: usize, buffer:
     let top = scrolled(centred, selected, files.len(), height);
     for ((index, file), row) in files.iter().enumerate().skip(top).zip(rows) {
         let is_selected = selected == Some(index);
-        let role = selection(app, Pane::Diff, is_selected);
-        let mut pen = Pen::new(buffer, row, app.theme).uniform(role);
+        let selection = selection(app, Pane::Diff, is_selected);
+        let mut pen = Pen::new(buffer, row, app.theme).selected(selection);
         pen.words(if is_selected { "▸" } else { " " }, Role::Accent);
         let (sign, sign_role) = change_sign(file.change);
         pen.words(sign, sign_role);

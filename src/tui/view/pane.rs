@@ -30,14 +30,16 @@ pub(super) fn draw_frame(app: &App, pane: Pane, area: Rect, buffer: &mut Buffer)
         .render(area, buffer);
     let title = Title::of(app, pane);
     let row = Rect { height: 1, ..area }.inner(Margin::new(2, 0));
-    let mut pen = Pen::new(buffer, row, app.theme);
     let words = SafeText::line(&format!(" {sign}{} {} ", number(pane), title.text));
     let note = SafeText::line(&format!(" {} ", title.note));
-    if !title.note.is_empty() && width::width(&words) + width::width(&note) < pen.left() {
-        pen.right(&note, Role::Quiet);
-        pen.right_gap(1);
+    let columns = width::width(&note);
+    if !title.note.is_empty() && width::width(&words) + columns < usize::from(row.width) {
+        let columns = columns as u16;
+        let x = row.right() - columns;
+        let row = Rect::new(x - 1, row.y, columns, 1);
+        Pen::new(buffer, row, app.theme).text(&note, Role::Quiet);
     }
-    pen.text(&words, title_role);
+    Pen::new(buffer, row, app.theme).text(&words, title_role);
 }
 
 /// Draws the tabs of a screen that has room for one pane.
@@ -170,6 +172,5 @@ pub(super) fn draw_box(
     let row = Rect { height: 1, ..area }.inner(Margin::new(2, 0));
     let mut pen = Pen::new(buffer, row, theme);
     pen.right(&SafeText::line(&format!(" {note} ")), Role::Quiet);
-    pen.right_gap(1);
     pen.text(&SafeText::line(&format!(" {title} ")), Role::Accent);
 }

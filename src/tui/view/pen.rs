@@ -2,7 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 
 use crate::text::{Align, SafeText, width};
 use crate::tui::theme::{Role, Theme};
@@ -14,7 +14,18 @@ pub(super) struct Pen<'a> {
     y: u16,
     x: u16,
     end: u16,
-    uniform: Option<Role>,
+    selection: Selection,
+}
+
+/// Whether a row is the selected one of its pane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Selection {
+    /// It is not.
+    None,
+    /// It is, in the focused pane: all of it looks the same.
+    Here,
+    /// It is, in another pane: it stands out and keeps its colours.
+    Elsewhere,
 }
 
 impl<'a> Pen<'a> {
@@ -27,13 +38,13 @@ impl<'a> Pen<'a> {
             y: row.y,
             x: row.x,
             end: if row.height == 0 { row.x } else { row.right() },
-            uniform: None,
+            selection: Selection::None,
         }
     }
 
-    /// From now on all is written in one role: a selected row.
-    pub(super) fn uniform(mut self, role: Option<Role>) -> Self {
-        self.uniform = role;
+    /// From now on all is written as what stands in such a row.
+    pub(super) fn selected(mut self, selection: Selection) -> Self {
+        self.selection = selection;
         self
     }
 
@@ -110,7 +121,7 @@ impl<'a> Pen<'a> {
 
     /// Columns of a selected row look selected where nothing is written, too.
     fn blank(&mut self, x: u16, columns: u16) {
-        let style = self.theme.style(self.uniform.unwrap_or(Role::Text));
+        let style = self.style(Role::Text);
         self.buffer
             .set_style(Rect::new(x, self.y, columns, 1), style);
     }
@@ -139,12 +150,21 @@ impl<'a> Pen<'a> {
     /// A placeholder has a style of its own; in a reversed row it is what is not reversed.
     fn style_at(&self, text: &SafeText, at: usize, role_at: &impl Fn(usize) -> Role) -> Style {
         let is_placeholder = text.marks().iter().any(|mark| mark.range.contains(&at));
-        let role = match (is_placeholder, self.uniform) {
-            (true, Some(Role::Selected)) => Role::Strong,
-            (true, _) => Role::Placeholder,
-            (false, Some(role)) => role,
-            (false, None) => role_at(at),
-        };
-        self.theme.style(role)
+        match (is_placeholder, self.selection) {
+            (true, Selection::Here) => self.theme.style(Role::Strong),
+            (true, _) => self.theme.style(Role::Placeholder),
+            (false, _) => self.style(role_at(at)),
+        }
+    }
+
+    fn style(&self, role: Role) -> Style {
+        match self.selection {
+            Selection::None => self.theme.style(role),
+            Selection::Here => self.theme.style(Role::Selected),
+            Selection::Elsewhere => {
+                let style = self.theme.style(role).remove_modifier(Modifier::DIM);
+                style.add_modifier(Modifier::BOLD)
+            }
+        }
     }
 }

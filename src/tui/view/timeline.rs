@@ -17,7 +17,7 @@ use crate::tui::panes::first_in_view;
 use crate::tui::theme::Role;
 
 /// From this many columns, rows say how long a step took.
-const WIDE: u16 = 54;
+const WIDE: u16 = 52;
 /// From this many columns, rows say when a step began, too.
 const VERY_WIDE: u16 = 76;
 
@@ -34,8 +34,8 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
     let digits = steps.to_string().len().max(2);
     for (row, number) in area.rows().zip(first..=steps) {
         let is_selected = number == spot.step.0;
-        let role = selection(app, Pane::Timeline, is_selected);
-        let mut pen = Pen::new(buffer, row, app.theme).uniform(role);
+        let selection = selection(app, Pane::Timeline, is_selected);
+        let mut pen = Pen::new(buffer, row, app.theme).selected(selection);
         let step = app.timeline.row(branch, number);
         let (bracket, role) = step.map_or((" ", Role::Quiet), bracket);
         pen.words(bracket, role);
@@ -111,7 +111,11 @@ fn draw_step(step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
         _ => Role::Strong,
     };
     // The steps of sub-agents give up columns of the name for their indent.
-    let actor_columns = if columns >= WIDE { ACTOR.1 } else { ACTOR.0 };
+    let actor_columns = if columns >= VERY_WIDE {
+        ACTOR.1
+    } else {
+        ACTOR.0
+    };
     let actor_columns = actor_columns.saturating_sub(2 * depth).max(4);
     pen.column(&actor, actor_columns, Align::Left, unless_undone(role));
     pen.gap(1);

@@ -34,8 +34,8 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
     let selected = app.state.selected_index();
     for ((index, row), line) in rows.iter().enumerate().skip(top).zip(area.rows()) {
         let is_selected = selected == Some(index);
-        let role = selection(app, Pane::State, is_selected);
-        let mut pen = Pen::new(buffer, line, app.theme).uniform(role);
+        let selection = selection(app, Pane::State, is_selected);
+        let mut pen = Pen::new(buffer, line, app.theme).selected(selection);
         pen.words(if is_selected { "▸" } else { " " }, Role::Accent);
         draw_row(row, &mut pen);
         pen.finish();
