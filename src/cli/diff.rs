@@ -116,9 +116,7 @@ impl Args {
             print(&patch.bytes, out)?;
         }
         if self.strict && is_doubtful {
-            return Err(Failure::unusable(
-                "not every file that differs is known exactly",
-            ));
+            return Err(Failure::no("not every file that differs is known exactly"));
         }
         Ok(Answer::no_if(differs))
     }

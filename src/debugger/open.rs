@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::import::{self, ImportError};
@@ -109,54 +109,26 @@ impl Debugger {
     /// Opens a run. Costs one pass over its lines; of a transcript that was not opened
     /// before, its import.
     pub fn open(source: Source, options: &OpenOptions) -> Result<Self, OpenError> {
-        match source {
-            Source::Path(path) => Self::open_path(&path, options),
-            Source::Stream(stream) => {
-                let name = "standard input".to_owned();
-                let file = spool(stream).map_err(|error| OpenError::Io(name.clone(), error))?;
-                Self::open_file(name, None, file, options)
-            }
-            Source::Demo => Self::open_tape("demo".to_owned(), TapeBytes::Memory(DEMO.into())),
+        if matches!(source, Source::Demo) {
+            return Self::open_tape("demo".to_owned(), TapeBytes::Memory(DEMO.into()));
         }
-    }
-
-    fn open_path(path: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
-        let file = open_file(path)?;
-        let name = path.file_name().unwrap_or(path.as_os_str());
-        let name = name.to_string_lossy().into_owned();
-        let failed = |error| OpenError::Io(name.clone(), error);
-        if file.metadata().map_err(failed)?.is_file() {
-            return Self::open_file(name, Some(path), file, options);
-        }
-        // A pipe, as shells make for <(…): it is read once.
-        let file = spool(file).map_err(failed)?;
-        Self::open_file(name, None, file, options)
-    }
-
-    fn open_file(
-        name: String,
-        path: Option<&Path>,
-        file: File,
-        options: &OpenOptions,
-    ) -> Result<Self, OpenError> {
-        let bytes = TapeBytes::File(Arc::new(file));
-        match sniffed(&name, &bytes)? {
-            Format::NativeTape => Self::open_tape(name, bytes),
+        let file = Opened::open(source)?;
+        let bytes = TapeBytes::File(Arc::clone(&file.file));
+        match sniffed(&file.name, &bytes)? {
+            Format::NativeTape => Self::open_tape(file.name, bytes),
             Format::ClaudeCode => {
-                let transcript = match (path, &bytes) {
-                    (Some(path), _) => Transcript::At(path),
-                    (None, TapeBytes::File(file)) => Transcript::Open(file, &name),
-                    (None, _) => return Err(OpenError::UnknownFormat(name)),
-                };
-                let tape = import::imported(transcript, options)
+                let tape = import::imported(file.transcript(), options)
                     .map_err(|error| OpenError::Import(Box::new(error)))?;
-                let mut run = Self::open_tape(name, tape)?;
+                let mut run = Self::open_tape(file.name, tape)?;
                 run.transcript_problems = import::transcript_problems(&run.tape);
                 Ok(run)
             }
-            Format::NotYet(format) => Err(OpenError::NotYet { name, format }),
-            Format::Empty => Err(OpenError::Empty(name)),
-            Format::Unknown => Err(OpenError::UnknownFormat(name)),
+            Format::NotYet(format) => Err(OpenError::NotYet {
+                name: file.name,
+                format,
+            }),
+            Format::Empty => Err(OpenError::Empty(file.name)),
+            Format::Unknown => Err(OpenError::UnknownFormat(file.name)),
         }
     }
 
@@ -190,19 +162,6 @@ impl Debugger {
         }
     }
 
-    /// Refuses a file that is no transcript.
-    pub(super) fn expect_transcript(path: &Path) -> Result<(), OpenError> {
-        let name = path.display().to_string();
-        let bytes = TapeBytes::File(Arc::new(open_file(path)?));
-        match sniffed(&name, &bytes)? {
-            Format::ClaudeCode => Ok(()),
-            Format::NativeTape => Err(OpenError::IsTape(name)),
-            Format::NotYet(format) => Err(OpenError::NotYet { name, format }),
-            Format::Empty => Err(OpenError::Empty(name)),
-            Format::Unknown => Err(OpenError::UnknownFormat(name)),
-        }
-    }
-
     /// Everything that is wrong with the tape or the transcript, in the order of lines.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = self.transcript_problems.clone();
@@ -216,17 +175,82 @@ impl Debugger {
     }
 }
 
-fn open_file(path: &Path) -> Result<File, OpenError> {
-    let shown = path.display().to_string();
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => OpenError::NotFound(shown.clone()),
-        _ => OpenError::Io(shown.clone(), error),
-    };
-    let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
-        return Err(OpenError::IsDirectory(shown));
+/// A file that was opened and not looked into yet.
+pub(super) struct Opened {
+    name: String,
+    /// Where it lies; of what comes once, nowhere.
+    path: Option<PathBuf>,
+    file: Arc<File>,
+}
+
+impl Opened {
+    fn open(source: Source) -> Result<Self, OpenError> {
+        let path = match source {
+            Source::Path(path) => path,
+            Source::Stream(stream) => return Self::spool("standard input".to_owned(), stream),
+            Source::Demo => return Err(OpenError::IsTape("demo".to_owned())),
+        };
+        let shown = path.display().to_string();
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => OpenError::NotFound(shown.clone()),
+            _ => OpenError::Io(shown.clone(), error),
+        };
+        let file = File::open(&path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(OpenError::IsDirectory(shown));
+        }
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        let name = name.to_string_lossy().into_owned();
+        if !metadata.is_file() {
+            // A pipe, as shells make for <(…): it is read once.
+            return Self::spool(name, file);
+        }
+        Ok(Self {
+            name,
+            path: Some(path),
+            file: file.into(),
+        })
     }
-    Ok(file)
+
+    /// Opens a file that has to be a transcript.
+    pub(super) fn expect_transcript(source: Source) -> Result<Self, OpenError> {
+        let opened = Self::open(source)?;
+        let name = opened.name.clone();
+        let bytes = TapeBytes::File(Arc::clone(&opened.file));
+        match sniffed(&name, &bytes)? {
+            Format::ClaudeCode => Ok(opened),
+            Format::NativeTape => Err(OpenError::IsTape(name)),
+            Format::NotYet(format) => Err(OpenError::NotYet { name, format }),
+            Format::Empty => Err(OpenError::Empty(name)),
+            Format::Unknown => Err(OpenError::UnknownFormat(name)),
+        }
+    }
+
+    /// The file, as importers take it.
+    pub(super) fn transcript(&self) -> Transcript<'_> {
+        match &self.path {
+            Some(path) => Transcript::At(path),
+            None => Transcript::Open(&self.file, &self.name),
+        }
+    }
+
+    /// Keeps a stream in a file that has no name and is gone with the program.
+    fn spool(name: String, mut stream: impl io::Read) -> Result<Self, OpenError> {
+        let mut spooled = || {
+            let mut file = tempfile::tempfile()?;
+            io::copy(&mut stream, &mut file)?;
+            Ok(file)
+        };
+        match spooled() {
+            Ok(file) => Ok(Self {
+                name,
+                path: None,
+                file: file.into(),
+            }),
+            Err(error) => Err(OpenError::Io(name, error)),
+        }
+    }
 }
 
 fn sniffed(name: &str, bytes: &TapeBytes) -> Result<Format, OpenError> {
@@ -241,11 +265,4 @@ fn sniffed(name: &str, bytes: &TapeBytes) -> Result<Format, OpenError> {
     }
     start.truncate(filled);
     Ok(sniff(&start))
-}
-
-/// Keeps a stream in a file that has no name and is gone with the program.
-fn spool(mut stream: impl io::Read) -> io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    io::copy(&mut stream, &mut file)?;
-    Ok(file)
 }
