@@ -225,6 +225,7 @@ pub fn report_faults() {
         .panic_section("This is a fault of Jukebox, not of the tape, which is untouched.")
         .into_hooks();
     std::panic::set_hook(Box::new(move |panic| {
-        super::output::complain(&sanitize_block(hook.panic_report(panic).to_string()));
+        let report = format!("{}\n", hook.panic_report(panic));
+        super::output::complain(&sanitize_block(report));
     }));
 }

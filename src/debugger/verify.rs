@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::{Debugger, ReadError};
+use crate::model::ProblemKind;
 use crate::tape;
 
 pub use crate::tape::{Verified, VerifyStats};
@@ -13,7 +14,13 @@ impl Debugger {
     pub fn verify(&self) -> Result<Verified, ReadError> {
         let to_the_end = &mut |_| ControlFlow::Continue(());
         let mut found = tape::verify(self.tape.bytes.clone(), to_the_end)?;
-        found.problems.splice(..0, self.transcript_problems.clone());
+        if !self.transcript_problems.is_empty() {
+            // What could not be read of a transcript is a gap of its tape.
+            found
+                .problems
+                .retain(|problem| problem.kind != ProblemKind::RecordedGap);
+            found.problems.splice(..0, self.transcript_problems.clone());
+        }
         Ok(found)
     }
 }

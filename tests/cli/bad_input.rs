@@ -113,8 +113,10 @@ fn a_file_that_is_called_like_a_place_wins() {
 /// However a tape is cut, what is whole is read, and what is lost is said.
 #[test]
 fn a_tape_cut_at_every_byte_opens_or_says_why() {
-    let tape = fs::read(super::world::project().join("tests/fixtures/cli/run.jsonl")).unwrap();
-    let world = World::new(&[]);
+    let world = World::new(&["run.jsonl"]);
+    let tape = fs::read_to_string(world.path("run.jsonl")).unwrap();
+    let lines: Vec<&str> = tape.lines().take(10).collect();
+    let tape = (lines.join("\n") + "\n").into_bytes();
     let mut opened = 0;
     for cut in 0..tape.len() {
         let (whole, _) = tape.split_at(cut);

@@ -4,9 +4,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bad_input;
+mod checkouts;
 mod diffs;
 mod golden;
 mod hostile;
 mod nothing_runs;
 mod pipes;
+mod readme;
 mod world;
