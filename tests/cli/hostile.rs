@@ -117,6 +117,26 @@ fn no_command_prints_what_a_terminal_obeys() {
 }
 
 #[test]
+fn a_picture_of_the_screen_holds_only_text() {
+    let world = World::new(&[]);
+    world.put("run.jsonl", tape());
+    for keys in ["g", "gllllll", "e", "2j<enter>", "g3l3", "/echo<enter>n"] {
+        let run = world.run(&[
+            "open",
+            "run.jsonl@main:end",
+            "--frame",
+            "out.txt",
+            "--keys",
+            keys,
+        ]);
+        assert_eq!(run.code(), 0, "{keys}: {}", run.stderr());
+        check(&run, keys);
+        let picture = std::fs::read(world.path("out.txt")).unwrap();
+        assert_eq!(trouble(&picture), None, "{keys}");
+    }
+}
+
+#[test]
 fn what_could_not_be_shown_stays_readable() {
     let world = World::new(&[]);
     world.put("run.jsonl", tape());

@@ -16,7 +16,7 @@ const TAPE: &str = r#"{"seq":0,"kind":"tape","format":1,"id":"$(touch PWNED)","r
 {"seq":6,"kind":"tool.result","call":"c1","outcome":"failed","output":"python -c 'open(\"PWNED\", \"w\")'"}
 "#;
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 12] = [
     "log run.jsonl",
     "log run.jsonl --json",
     "show run.jsonl@fail",
@@ -27,6 +27,8 @@ const COMMANDS: [&str; 10] = [
     "verify run.jsonl",
     "checkout run.jsonl out",
     "open run.jsonl",
+    "open run.jsonl --frame frame.txt --keys gllle2j<enter>1/touch<enter>",
+    "import run.jsonl --report",
 ];
 
 /// A tape in a directory that is full of traps.
