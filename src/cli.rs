@@ -14,6 +14,7 @@ mod diff;
 mod environment;
 mod failure;
 mod fields;
+mod import;
 mod log;
 mod open;
 mod output;
@@ -27,7 +28,7 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use environment::Environment;
-use output::{Output, Paint, complain, warn};
+use output::{Output, Paint, warn};
 
 pub use failure::{Answer, Failure, report_faults};
 pub use open::{FrameRequest, PictureFormat, Screen, Start};
@@ -94,6 +95,7 @@ enum Command {
     Checkout(checkout::Args),
     Search(search::Args),
     Verify(verify::Args),
+    Import(import::Args),
 }
 
 /// Does what was typed, and says with which code to end.
@@ -148,6 +150,7 @@ fn dispatch(
         Some(Command::Checkout(args)) => args.run(around, out),
         Some(Command::Search(args)) => args.run(around, out),
         Some(Command::Verify(args)) => args.run(around, out),
+        Some(Command::Import(args)) => args.run(around, out),
     }
 }
 
@@ -156,22 +159,42 @@ fn dispatch(
 fn parse(arguments: impl IntoIterator<Item = OsString>, around: &Environment) -> Result<Typed, u8> {
     use clap::{CommandFactory as _, FromArgMatches as _};
     let command = Typed::command().term_width(around.columns.min(100));
+    // `-@12` is a place in standard input, and would be taken for a flag.
+    let arguments = arguments.into_iter().map(|argument| {
+        let place = argument.to_str().and_then(|text| text.strip_prefix("-@"));
+        match place {
+            Some(place) => format!("/dev/stdin@{place}").into(),
+            None => argument,
+        }
+    });
     let typed = command
         .try_get_matches_from(arguments)
         .and_then(|matches| Typed::from_arg_matches(&matches));
     typed.map_err(|error| {
-        let mut text = sanitize_block(error.render().to_string());
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
+        let text = error.render().to_string();
         if error.use_stderr() {
-            complain(&text);
+            warn(&mistake(&text));
             return 2;
         }
         let mut out = Output::new(Paint::Nothing, around.has_terminal);
+        let text = sanitize_block(format!("{}\n", text.trim_end()));
         match out.bytes(text.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => 0,
             Err(error) => Failure::from(error).code(),
         }
     })
+}
+
+/// A mistake in the arguments in one line: what clap says of it, without the usage.
+fn mistake(report: &str) -> String {
+    let paragraphs = report.split("\n\n").map(str::trim);
+    let said = paragraphs.take_while(|paragraph| !paragraph.starts_with("Usage:"));
+    let mut line = String::new();
+    for paragraph in said {
+        let words: Vec<&str> = paragraph.split_whitespace().collect();
+        line.push_str(&words.join(" "));
+        line.push_str("; ");
+    }
+    let line = line.strip_prefix("error: ").unwrap_or(&line);
+    format!("{line}--help says more")
 }

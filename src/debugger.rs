@@ -35,7 +35,7 @@ pub use patch::{Patch, PatchForm};
 pub use rows::*;
 pub use search::QueryError;
 pub use spots::{Direction, LocateError};
-pub use verify::Verified;
+pub use verify::{Verified, VerifyStats};
 
 /// Something of a tape could not be read when it was wanted.
 #[derive(Debug, thiserror::Error)]

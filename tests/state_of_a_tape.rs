@@ -175,3 +175,28 @@ fn a_removed_directory_is_shown_with_what_was_in_it() {
     let gone = |path: &str| (path.to_owned(), 'D', Certainty::Absent);
     assert_eq!(shown, ["old", "old/in", "old/in/b", "old/a"].map(gone));
 }
+
+/// A branch shares what happened before it left its parent, differences too.
+#[test]
+fn differences_from_before_a_branch_left_are_seen_on_it() {
+    let run = open(&[
+        HEADER,
+        r#"{"seq":1,"kind":"prompt","text":"one"}"#,
+        r#"{"seq":2,"kind":"fs.write","path":"a","text":"1"}"#,
+        r#"{"seq":3,"kind":"prompt","text":"two"}"#,
+        r#"{"seq":4,"kind":"fs.write","path":"b","text":"2"}"#,
+        r#"{"seq":5,"kind":"branch","branch":"again","at":4}"#,
+        r#"{"seq":6,"kind":"prompt","branch":"again","text":"three"}"#,
+        r#"{"seq":7,"kind":"fs.write","branch":"again","path":"c","text":"3"}"#,
+    ]);
+    let cursor = |place: &str| run.locate(&place.parse().unwrap()).unwrap().cursor;
+    let check = |from: &str, to: &str, expected: &[&str]| {
+        let changes = run.changes(cursor(from), cursor(to)).into_iter();
+        let paths: Vec<String> = changes.map(|row| row.path.to_text()).collect();
+        assert_eq!(paths, expected, "{from} to {to}");
+    };
+    check("again:1", "again:2", &["b"]);
+    check("again:1", "again:3", &["b", "c"]);
+    check("again:3", "main:1", &["b", "c"]);
+    check("main:1", "again:2", &["b"]);
+}

@@ -73,27 +73,44 @@ impl SourceArgs {
         tape: &OsStr,
         around: &Environment,
     ) -> Result<Debugger, Failure> {
+        let source = source(tape);
         let options = OpenOptions {
             awaits_content: true,
-            ..self.options(around)
+            ..self.options(&source, around)
         };
-        Ok(Debugger::open(source(tape), &options)?)
+        Ok(Debugger::open(source, &options)?)
     }
 
     fn open_quietly(&self, tape: &OsStr, around: &Environment) -> Result<Debugger, Failure> {
-        Ok(Debugger::open(source(tape), &self.options(around))?)
+        let source = source(tape);
+        let options = self.options(&source, around);
+        Ok(Debugger::open(source, &options)?)
     }
 
-    fn options(&self, around: &Environment) -> OpenOptions {
+    /// How a run from this source is opened or imported.
+    pub(super) fn options(&self, source: &Source, around: &Environment) -> OpenOptions {
+        // Only a transcript that lies among the agent's own files has its history there.
+        let claude = around
+            .claude
+            .as_deref()
+            .and_then(|path| path.canonicalize().ok());
+        let file_history = claude.filter(|claude| match source {
+            Source::Path(path) => path
+                .canonicalize()
+                .is_ok_and(|path| path.starts_with(claude)),
+            _ => false,
+        });
         OpenOptions {
             places: around.places.clone(),
             base: self.base.clone(),
+            file_history: file_history.map(|claude| claude.join("file-history")),
             ..OpenOptions::default()
         }
     }
 }
 
-fn source(tape: &OsStr) -> Source {
+/// Where a run comes from, by what was typed.
+pub(super) fn source(tape: &OsStr) -> Source {
     if tape == "-" {
         Source::Stream(io::stdin())
     } else {

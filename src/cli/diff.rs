@@ -10,7 +10,7 @@ use super::failure::{Answer, Failure};
 use super::fields;
 use super::output::{Output, Style, warn};
 use crate::debugger::{Debugger, Patch, PatchForm, Spot};
-use crate::model::{Certainty, Place, StepKind, StepNumber, Target};
+use crate::model::{Certainty, ChangeKind, Place, StepKind, StepNumber, Target};
 use crate::text::diff::{self, Named};
 use crate::text::{FileDiff, GitMode, SafeText};
 
@@ -46,7 +46,7 @@ pub(super) struct Args {
 const HELP: &str = "\
 In a pipe, what is no harmless text (binary files, control characters) travels as git's binary
 patch; --text writes it as it is. What no patch can hold is said on standard error. The code is
-0 if nothing differs and 1 if something does.
+0 if nothing is known to differ and 1 if something is.
 
 JSON, one path a line: path, change (A added, M modified, D removed, ? may have been written),
 before and after (certainty), added and removed (lines), patch (the unified diff, or null),
@@ -102,7 +102,7 @@ impl Args {
         };
         let (mut differs, mut is_doubtful) = (false, false);
         for patch in run.patches(from.cursor, other, to.cursor, form) {
-            differs = true;
+            differs |= patch.change != ChangeKind::Suspected;
             let is_known = |certainty| matches!(certainty, Certainty::Exact | Certainty::Absent);
             is_doubtful |= !is_known(patch.certainty.0) || !is_known(patch.certainty.1);
             if self.json {
@@ -116,9 +116,7 @@ impl Args {
             print(&patch.bytes, out)?;
         }
         if self.strict && is_doubtful {
-            return Err(Failure::unusable(
-                "not every file that differs is known exactly",
-            ));
+            return Err(Failure::no("not every file that differs is known exactly"));
         }
         Ok(Answer::no_if(differs))
     }

@@ -17,6 +17,8 @@ const COLUMNS: usize = 100;
 pub(super) struct Environment {
     /// The user's directories.
     pub(super) places: Places,
+    /// Where Claude Code keeps what is its own.
+    pub(super) claude: Option<PathBuf>,
     /// Whether standard output is a terminal.
     pub(super) has_terminal: bool,
     /// Whether there is a terminal to read keys from and to draw on.
@@ -39,6 +41,8 @@ impl Environment {
                     .map(|directory| directory.join("imports")),
                 here: env::current_dir().ok(),
             },
+            claude: absolute("CLAUDE_CONFIG_DIR")
+                .or_else(|| Some(absolute("HOME")?.join(".claude"))),
             has_terminal,
             has_screen: has_terminal && has_controlling_terminal(),
             no_color: is_dumb || is_unwanted,
@@ -47,15 +51,16 @@ impl Environment {
     }
 }
 
-/// The program's own directory in one of the user's, by the XDG specification: a path that
-/// is not absolute counts for nothing.
+/// The program's own directory in one of the user's, by the XDG specification.
 fn user_directory(variable: &str, below_home: &str) -> Option<PathBuf> {
-    let absolute = |name| {
-        let path = PathBuf::from(env::var_os(name)?);
-        path.is_absolute().then_some(path)
-    };
     let base = absolute(variable).or_else(|| Some(absolute("HOME")?.join(below_home)))?;
     Some(base.join("jukebox"))
+}
+
+/// The path in a variable; one that is not absolute counts for nothing.
+fn absolute(variable: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(env::var_os(variable)?);
+    path.is_absolute().then_some(path)
 }
 
 fn has_controlling_terminal() -> bool {

@@ -7,7 +7,7 @@ use std::io;
 
 use color_eyre::config::{HookBuilder, Theme};
 
-use crate::debugger::{CheckoutError, LocateError, OpenError, QueryError, ReadError};
+use crate::debugger::{CheckoutError, ImportError, LocateError, OpenError, QueryError, ReadError};
 use crate::model::{PathError, PlaceError};
 use crate::text::sanitize_block;
 
@@ -129,14 +129,34 @@ impl From<OpenError> for Failure {
             OpenError::NotFound(_) => "; `jukebox demo` opens one that is built in",
             OpenError::IsDirectory(_) => "; name a file in it",
             OpenError::Empty(_) => "; nothing was recorded in it yet",
-            OpenError::UnknownFormat(..) | OpenError::NothingReadable { .. } => {
-                "; the file is untouched"
-            }
-            OpenError::NotYet { .. } => "; tapes and transcripts of Claude Code are",
-            OpenError::IsTape(_) => "; `jukebox open` opens it",
-            OpenError::Io(..) | OpenError::Import(_) => "",
+            OpenError::IsTape(_) => "; `jukebox open TAPE` opens it",
+            OpenError::UnknownFormat(_)
+            | OpenError::NotYet { .. }
+            | OpenError::NothingReadable { .. } => "; the file is untouched",
+            OpenError::Import(_) | OpenError::Io(..) => "",
         };
-        Self::unusable(format!("{error}{hint}"))
+        match error {
+            OpenError::Import(error) => (*error).into(),
+            error => Self::unusable(format!("{error}{hint}")),
+        }
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Open(error) => error.into(),
+            ImportError::Base(error) => {
+                Self::unusable(format!("{error}; --base takes a directory, or git:COMMIT"))
+            }
+            ImportError::Read(_) => Self::unusable(format!("{error}; nothing was written")),
+            ImportError::Exists(_) => {
+                Self::conflict(format!("{error}; nothing was written: name a new file"))
+            }
+            ImportError::Write(_) | ImportError::Place(_) => {
+                Self::machine(format!("{error}; the transcript is untouched"))
+            }
+        }
     }
 }
 
@@ -205,6 +225,7 @@ pub fn report_faults() {
         .panic_section("This is a fault of Jukebox, not of the tape, which is untouched.")
         .into_hooks();
     std::panic::set_hook(Box::new(move |panic| {
-        super::output::complain(&sanitize_block(hook.panic_report(panic).to_string()));
+        let report = format!("{}\n", hook.panic_report(panic));
+        super::output::complain(&sanitize_block(report));
     }));
 }

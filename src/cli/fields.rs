@@ -55,3 +55,16 @@ pub(super) fn words(text: &SafeText) -> Value {
 pub(super) fn lines(lines: &[SafeText]) -> Value {
     lines.iter().map(SafeText::as_str).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_exact_whatever_its_bytes() {
+        let fields = |path: &[u8]| Value::from(path_fields(&TapePath::new(path).unwrap()));
+        assert_eq!(fields("a/ü".as_bytes()), json!({ "path": "a/ü" }));
+        let expected = json!({ "path": "a/\u{fffd}", "path_base64": "YS//" });
+        assert_eq!(fields(b"a/\xff"), expected);
+    }
+}

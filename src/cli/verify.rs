@@ -1,13 +1,15 @@
 //! `jukebox verify`: everything that is wrong with a tape.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::arguments::TapeArgs;
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::fields;
 use super::output::{Output, Style};
-use crate::text::{SafeText, human};
+use crate::debugger::VerifyStats;
+use crate::text::SafeText;
+use crate::text::human::{plural, size};
 
 /// Check a tape: its chain, its order, its contents, its snapshots against its events
 #[derive(Debug, clap::Args)]
@@ -15,6 +17,9 @@ use crate::text::{SafeText, human};
 pub(super) struct Args {
     #[command(flatten)]
     tape: TapeArgs,
+    /// Say what the bytes went into, and what the snapshots cost and bought
+    #[arg(long)]
+    stats: bool,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -23,32 +28,100 @@ pub(super) struct Args {
 const HELP: &str = "\
 Ends with code 1 if there is a problem.
 
-JSON, one object: events, steps, problems (each: line, from 1; offset, in bytes; kind; message).";
+JSON, one object: events, steps, problems (each: line, from 1; offset, in bytes; kind; message);
+with --stats also stats: bytes, file_events, file_bytes (of their lines), contents (how many by
+how they travel, and decoded_bytes), snapshots (count, bytes; longest_way and mean_way: bytes of
+file events from a snapshot to an event; mean_way_without: from the start of the tape).";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
         let run = self.tape.open_quietly(around)?;
         let found = run.verify()?;
         if self.json {
-            out.json(&json!({
+            let mut object = json!({
                 "events": found.events,
                 "steps": found.steps,
                 "problems": found.problems.iter().map(fields::problem).collect::<Vec<_>>(),
-            }))?;
-        } else {
-            for problem in &found.problems {
-                let kind = SafeText::line(&format!("{}  ", problem.kind.as_str()));
-                let problem = SafeText::line(&problem.to_string());
-                out.spans(&[(Style::Bad, &kind), (Style::Plain, &problem)])?;
+            });
+            if self.stats {
+                object["stats"] = stats(&found.stats);
             }
-            let summary = format!(
-                "{}, {}: {}",
-                human::plural(found.events, "event", "events"),
-                human::plural(found.steps, "step", "steps"),
-                human::plural(found.problems.len() as u64, "problem", "problems"),
-            );
-            out.line(Style::Strong, &SafeText::line(&summary))?;
+            out.json(&object)?;
+            return Ok(Answer::no_if(!found.problems.is_empty()));
         }
+        for problem in &found.problems {
+            let kind = SafeText::line(&format!("{}  ", problem.kind.as_str()));
+            let problem = SafeText::line(&problem.to_string());
+            out.spans(&[(Style::Bad, &kind), (Style::Plain, &problem)])?;
+        }
+        if self.stats {
+            print_stats(&found.stats, out)?;
+        }
+        let summary = format!(
+            "{}, {}: {}",
+            plural(found.events.into(), "event", "events"),
+            plural(found.steps.into(), "step", "steps"),
+            plural(found.problems.len() as u64, "problem", "problems"),
+        );
+        out.line(Style::Strong, &SafeText::line(&summary))?;
         Ok(Answer::no_if(!found.problems.is_empty()))
     }
+}
+
+fn stats(stats: &VerifyStats) -> Value {
+    let (contents, snapshots) = (&stats.contents, &stats.snapshots);
+    json!({
+        "bytes": stats.bytes,
+        "file_events": stats.file_events,
+        "file_bytes": stats.file_bytes,
+        "contents": {
+            "text": contents.text,
+            "zstd": contents.zstd,
+            "splice": contents.splice,
+            "elsewhere": contents.elsewhere,
+            "unstored": contents.unstored,
+            "decoded_bytes": contents.decoded_bytes,
+        },
+        "snapshots": {
+            "count": snapshots.count(),
+            "bytes": snapshots.bytes,
+            "longest_way": snapshots.longest_way,
+            "mean_way": snapshots.mean_way,
+            "mean_way_without": snapshots.mean_way_without,
+        },
+    })
+}
+
+fn print_stats(stats: &VerifyStats, out: &mut Output) -> Result<(), Failure> {
+    let (contents, snapshots) = (&stats.contents, &stats.snapshots);
+    let facts = [
+        format!(
+            "{} in all, {} of them in {}",
+            size(stats.bytes),
+            size(stats.file_bytes),
+            plural(stats.file_events, "file event", "file events"),
+        ),
+        format!(
+            "contents: {} as text, {} compressed, {} as a change of another, {} stored elsewhere, \
+             {} not kept; {} decoded",
+            contents.text,
+            contents.zstd,
+            contents.splice,
+            contents.elsewhere,
+            contents.unstored,
+            size(contents.decoded_bytes),
+        ),
+        format!(
+            "{} in {}; from one to an event {} on average, {} at most, {} without them",
+            plural(snapshots.count(), "snapshot", "snapshots"),
+            size(snapshots.bytes),
+            size(snapshots.mean_way),
+            size(snapshots.longest_way),
+            size(snapshots.mean_way_without),
+        ),
+    ];
+    for fact in &facts {
+        out.line(Style::Plain, &SafeText::line(fact))?;
+    }
+    Ok(())
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Debugger, OpenError, OpenOptions, ReadError};
+use super::{Debugger, OpenError, OpenOptions, ReadError, Source};
 use crate::tape::{self, Change, FollowState};
 
 pub use crate::tape::Watch;
@@ -102,7 +102,7 @@ impl Debugger {
             awaits_content: true,
             ..origin.options.clone()
         };
-        match Self::open_path(&origin.path, &options) {
+        match Self::open(Source::Path(origin.path.clone()), &options) {
             Ok(run) => {
                 *self = run;
                 Ok(found)

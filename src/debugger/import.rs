@@ -5,11 +5,12 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Debugger, OpenError, OpenOptions};
+use super::open::Opened;
+use super::{OpenError, OpenOptions, Source};
 use crate::import::Report;
 use crate::import::base::{BaseError, open_base};
 use crate::import::claude_code::{self, Options, Transcript};
@@ -37,9 +38,12 @@ pub enum ImportError {
     /// The transcript could not be read.
     #[error("{0}")]
     Read(String),
+    /// There is a file already where the tape should be.
+    #[error("{} exists", .0.display())]
+    Exists(PathBuf),
     /// The tape could not be written.
     #[error("the tape could not be written: {0}")]
-    Write(#[from] RecordError),
+    Write(RecordError),
     /// The tape could not be put in its place.
     #[error("the tape could not be put in its place: {0}")]
     Place(#[from] io::Error),
@@ -47,20 +51,29 @@ pub enum ImportError {
 
 type Imported = claude_code::ImportError<RecordError>;
 
+impl From<RecordError> for ImportError {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::Exists(path) => Self::Exists(path),
+            error => Self::Write(error),
+        }
+    }
+}
+
 impl From<Imported> for ImportError {
     fn from(error: Imported) -> Self {
         match error {
-            Imported::Write(error) => Self::Write(error),
+            Imported::Write(error) => error.into(),
             read @ Imported::Read { .. } => Self::Read(read.to_string()),
         }
     }
 }
 
 /// Imports a transcript to a new tape at `out`, which must not exist yet.
-pub fn import(source: &Path, out: &Path, options: &OpenOptions) -> Result<Report, ImportError> {
-    Debugger::expect_transcript(source)?;
-    let written = import_to(Transcript::At(source), out, options);
-    if written.is_err() && !matches!(written, Err(ImportError::Write(RecordError::Exists(_)))) {
+pub fn import(source: Source, out: &Path, options: &OpenOptions) -> Result<Report, ImportError> {
+    let opened = Opened::expect_transcript(source)?;
+    let written = import_to(opened.transcript(), out, options);
+    if written.is_err() && !matches!(written, Err(ImportError::Exists(_))) {
         // A tape that is not whole would pass for the whole run.
         let _ = fs::remove_file(out);
     }
@@ -68,9 +81,9 @@ pub fn import(source: &Path, out: &Path, options: &OpenOptions) -> Result<Report
 }
 
 /// Imports a transcript into memory, to see what the import makes of it.
-pub fn import_report(source: &Path, options: &OpenOptions) -> Result<Report, ImportError> {
-    Debugger::expect_transcript(source)?;
-    let (report, _) = import_into_memory(Transcript::At(source), options)?;
+pub fn import_report(source: Source, options: &OpenOptions) -> Result<Report, ImportError> {
+    let opened = Opened::expect_transcript(source)?;
+    let (report, _) = import_into_memory(opened.transcript(), options)?;
     Ok(report)
 }
 

@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::follow::{Origin, Sort};
@@ -106,6 +106,17 @@ pub enum OpenError {
     Io(String, io::Error),
 }
 
+impl OpenError {
+    /// Why a file of such a format cannot be opened.
+    fn unreadable(name: String, format: Format) -> Self {
+        match format {
+            Format::NotYet(format) => Self::NotYet { name, format },
+            Format::Empty => Self::Empty(name),
+            Format::NativeTape | Format::ClaudeCode | Format::Unknown => Self::UnknownFormat(name),
+        }
+    }
+}
+
 /// Bytes of a file that are looked at to tell what it is.
 const SNIFFED: usize = 256 << 10;
 /// The tape that is built into the program.
@@ -115,62 +126,27 @@ impl Debugger {
     /// Opens a run. Costs one pass over its lines; of a transcript that was not opened
     /// before, its import.
     pub fn open(source: Source, options: &OpenOptions) -> Result<Self, OpenError> {
-        match source {
-            Source::Path(path) => Self::open_path(&path, options),
-            Source::Stream(stream) => {
-                let name = "standard input".to_owned();
-                let file = spool(stream).map_err(|error| OpenError::Io(name.clone(), error))?;
-                Self::open_file(name, None, file, options)
-            }
-            Source::Demo => Self::open_tape("demo".to_owned(), TapeBytes::Memory(DEMO.into())),
+        if matches!(source, Source::Demo) {
+            return Self::open_tape("demo".to_owned(), TapeBytes::Memory(DEMO.into()));
         }
-    }
-
-    pub(super) fn open_path(path: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
-        let file = open_file(path)?;
-        let name = path.file_name().unwrap_or(path.as_os_str());
-        let name = name.to_string_lossy().into_owned();
-        let failed = |error| OpenError::Io(name.clone(), error);
-        if file.metadata().map_err(failed)?.is_file() {
-            return Self::open_file(name, Some(path), file, options);
-        }
-        // A pipe, as shells make for <(…): it is read once.
-        let file = spool(file).map_err(failed)?;
-        Self::open_file(name, None, file, options)
-    }
-
-    fn open_file(
-        name: String,
-        path: Option<&Path>,
-        file: File,
-        options: &OpenOptions,
-    ) -> Result<Self, OpenError> {
-        let file = Arc::new(file);
-        let failed = |error| OpenError::Io(name.clone(), error);
+        let opened = Opened::open(source)?;
         // Looked at before it is read, so that nothing that is written meanwhile is missed.
-        let origin = path.map(|path| Origin::of(path, Arc::clone(&file), options));
-        let origin = origin.transpose().map_err(failed)?;
-        let bytes = TapeBytes::File(Arc::clone(&file));
-        let (run, sort) = match sniffed(&name, &bytes)? {
-            Format::NativeTape => (Self::open_tape(name, bytes)?, Sort::Tape),
+        let origin = opened.origin(options)?;
+        let bytes = TapeBytes::File(Arc::clone(&opened.file));
+        let (run, sort) = match sniffed(&opened.name, &bytes)? {
+            Format::NativeTape => (Self::open_tape(opened.name, bytes)?, Sort::Tape),
             Format::ClaudeCode => {
-                let transcript = match path {
-                    Some(path) => Transcript::At(path),
-                    None => Transcript::Open(&file, &name),
-                };
-                let tape = import::imported(transcript, options)
+                let tape = import::imported(opened.transcript(), options)
                     .map_err(|error| OpenError::Import(Box::new(error)))?;
-                let mut run = Self::open_tape(name, tape)?;
+                let mut run = Self::open_tape(opened.name, tape)?;
                 run.transcript_problems = import::transcript_problems(&run.tape);
                 (run, Sort::Whole)
             }
-            Format::NotYet(format) => return Err(OpenError::NotYet { name, format }),
-            Format::Empty if options.awaits_content => (
-                Self::open_tape(name, TapeBytes::Memory([].into()))?,
-                Sort::Whole,
-            ),
-            Format::Empty => return Err(OpenError::Empty(name)),
-            Format::Unknown => return Err(OpenError::UnknownFormat(name)),
+            Format::Empty if options.awaits_content => {
+                let nothing = TapeBytes::Memory([].into());
+                (Self::open_tape(opened.name, nothing)?, Sort::Whole)
+            }
+            format => return Err(OpenError::unreadable(opened.name, format)),
         };
         Ok(Self {
             origin: origin.map(|origin| origin.read_on_as(sort)),
@@ -209,19 +185,6 @@ impl Debugger {
         }
     }
 
-    /// Refuses a file that is no transcript.
-    pub(super) fn expect_transcript(path: &Path) -> Result<(), OpenError> {
-        let name = path.display().to_string();
-        let bytes = TapeBytes::File(Arc::new(open_file(path)?));
-        match sniffed(&name, &bytes)? {
-            Format::ClaudeCode => Ok(()),
-            Format::NativeTape => Err(OpenError::IsTape(name)),
-            Format::NotYet(format) => Err(OpenError::NotYet { name, format }),
-            Format::Empty => Err(OpenError::Empty(name)),
-            Format::Unknown => Err(OpenError::UnknownFormat(name)),
-        }
-    }
-
     /// Everything that is wrong with the tape or the transcript, in the order of lines.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = self.transcript_problems.clone();
@@ -235,17 +198,90 @@ impl Debugger {
     }
 }
 
-fn open_file(path: &Path) -> Result<File, OpenError> {
-    let shown = path.display().to_string();
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => OpenError::NotFound(shown.clone()),
-        _ => OpenError::Io(shown.clone(), error),
-    };
-    let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
-        return Err(OpenError::IsDirectory(shown));
+/// A file that was opened and not looked into yet.
+pub(super) struct Opened {
+    name: String,
+    /// Where it lies; of what comes once, nowhere.
+    path: Option<PathBuf>,
+    file: Arc<File>,
+}
+
+impl Opened {
+    fn open(source: Source) -> Result<Self, OpenError> {
+        let path = match source {
+            Source::Path(path) => path,
+            Source::Stream(stream) => return Self::spool("standard input".to_owned(), stream),
+            Source::Demo => return Err(OpenError::IsTape("demo".to_owned())),
+        };
+        let shown = path.display().to_string();
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => OpenError::NotFound(shown.clone()),
+            _ => OpenError::Io(shown.clone(), error),
+        };
+        let file = File::open(&path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(OpenError::IsDirectory(shown));
+        }
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        let name = name.to_string_lossy().into_owned();
+        if !metadata.is_file() {
+            // A pipe, as shells make for <(…): it is read once.
+            return Self::spool(name, file);
+        }
+        Ok(Self {
+            name,
+            path: Some(path),
+            file: file.into(),
+        })
     }
-    Ok(file)
+
+    /// Where to look again while the run is followed.
+    fn origin(&self, options: &OpenOptions) -> Result<Option<Origin>, OpenError> {
+        let follow = |path: &PathBuf| Origin::of(path, Arc::clone(&self.file), options);
+        self.path
+            .as_ref()
+            .map(follow)
+            .transpose()
+            .map_err(|error| OpenError::Io(self.name.clone(), error))
+    }
+
+    /// Opens a file that has to be a transcript.
+    pub(super) fn expect_transcript(source: Source) -> Result<Self, OpenError> {
+        let opened = Self::open(source)?;
+        let name = opened.name.clone();
+        let bytes = TapeBytes::File(Arc::clone(&opened.file));
+        match sniffed(&name, &bytes)? {
+            Format::ClaudeCode => Ok(opened),
+            Format::NativeTape => Err(OpenError::IsTape(name)),
+            format => Err(OpenError::unreadable(name, format)),
+        }
+    }
+
+    /// The file, as importers take it.
+    pub(super) fn transcript(&self) -> Transcript<'_> {
+        match &self.path {
+            Some(path) => Transcript::At(path),
+            None => Transcript::Open(&self.file, &self.name),
+        }
+    }
+
+    /// Keeps a stream in a file that has no name and is gone with the program.
+    fn spool(name: String, mut stream: impl io::Read) -> Result<Self, OpenError> {
+        let mut spooled = || {
+            let mut file = tempfile::tempfile()?;
+            io::copy(&mut stream, &mut file)?;
+            Ok(file)
+        };
+        match spooled() {
+            Ok(file) => Ok(Self {
+                name,
+                path: None,
+                file: file.into(),
+            }),
+            Err(error) => Err(OpenError::Io(name, error)),
+        }
+    }
 }
 
 fn sniffed(name: &str, bytes: &TapeBytes) -> Result<Format, OpenError> {
@@ -260,11 +296,4 @@ fn sniffed(name: &str, bytes: &TapeBytes) -> Result<Format, OpenError> {
     }
     start.truncate(filled);
     Ok(sniff(&start))
-}
-
-/// Keeps a stream in a file that has no name and is gone with the program.
-fn spool(mut stream: impl io::Read) -> io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    io::copy(&mut stream, &mut file)?;
-    Ok(file)
 }

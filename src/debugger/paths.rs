@@ -24,8 +24,9 @@ impl Debugger {
     pub fn problems_by_step(&self, line: u16) -> BTreeMap<StepNumber, Vec<Problem>> {
         let mut by_step: BTreeMap<StepNumber, Vec<Problem>> = BTreeMap::new();
         let index = &self.tape.index;
-        // A torn tail lies in no event yet.
-        let counted = self.problems().into_iter();
+        // A torn tail lies in no event yet, and what was wrong with a transcript in no line
+        // of the tape.
+        let counted = self.tape.problems().into_iter();
         for problem in counted.filter(|problem| problem.offset < self.tape.end.offset) {
             let position = self.event_at_offset(problem.offset);
             let step = position.and_then(|position| index.events.get(position)?.step);

@@ -1,26 +1,26 @@
-//! Checking a tape: what the index saw on its way.
+//! Checking a run: the whole of its tape, and of a transcript what its import found.
+
+use std::ops::ControlFlow;
 
 use super::{Debugger, ReadError};
-use crate::model::Problem;
+use crate::model::ProblemKind;
+use crate::tape;
 
-/// What checking a tape found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
-    /// Events on the tape.
-    pub events: u64,
-    /// Steps on all its branches, each counted once.
-    pub steps: u64,
-    /// What is wrong, in the order of lines.
-    pub problems: Vec<Problem>,
-}
+pub use crate::tape::{Verified, VerifyStats};
 
 impl Debugger {
-    /// Checks the tape.
+    /// Checks everything that can be checked: order, chain, contents, snapshots against
+    /// events, secrets. Costs a read of the whole tape.
     pub fn verify(&self) -> Result<Verified, ReadError> {
-        Ok(Verified {
-            events: u64::from(self.tape.index.events.len()),
-            steps: u64::from(self.tape.index.steps.len()),
-            problems: self.problems(),
-        })
+        let to_the_end = &mut |_| ControlFlow::Continue(());
+        let mut found = tape::verify(self.tape.bytes.clone(), to_the_end)?;
+        if !self.transcript_problems.is_empty() {
+            // What could not be read of a transcript is a gap of its tape.
+            found
+                .problems
+                .retain(|problem| problem.kind != ProblemKind::RecordedGap);
+            found.problems.splice(..0, self.transcript_problems.clone());
+        }
+        Ok(found)
     }
 }

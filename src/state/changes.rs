@@ -59,7 +59,7 @@ impl State {
     /// The paths with entries or suspicions between two cursors, sorted by path.
     fn touched_between(&self, from: Cursor, to: Cursor) -> Vec<PathId> {
         let mut paths = Vec::new();
-        let (mut one, mut two) = (Some(from), Some(to));
+        let (mut one, mut two) = (Some(self.home(from)), Some(self.home(to)));
         // Up from both until they meet on a branch: branches have higher numbers than
         // their parents.
         while let (Some(a), Some(b)) = (one, two) {
@@ -93,6 +93,19 @@ impl State {
         named.sort_unstable();
         named.dedup();
         named.into_iter().map(|(_, path)| path).collect()
+    }
+
+    /// The same place on the branch where its last event happened: up to where a branch
+    /// leaves its parent, its events are those of the parent.
+    fn home(&self, cursor: Cursor) -> Cursor {
+        let mut home = cursor;
+        while let Some(branch) = self.branches.get(usize::from(home.branch))
+            && let Some((parent, left)) = branch.parent
+            && home.position <= left
+        {
+            home.branch = parent;
+        }
+        home
     }
 
     fn touch(&self, paths: &mut Vec<PathId>, branch: u16, from: u32, to: u32) {

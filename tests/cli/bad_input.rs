@@ -1,0 +1,140 @@
+//! What cannot be used is said in one line, with the code of the design, and nothing is
+//! written. What can be read of a damaged tape is read.
+
+use std::fs;
+
+use jukebox::debugger::{Debugger, OpenOptions, Source};
+
+use super::world::World;
+
+/// A tape with damage of many sorts: a line of NULs, a line that is no JSON, two records on
+/// one line, a missing number, a content that does not hash to its name, a torn tail.
+pub(crate) fn damaged() -> Vec<u8> {
+    let lines = [
+        r#"{"seq":0,"kind":"tape","format":1,"id":"t","name":"agent"}"#,
+        r#"{"seq":1,"kind":"prompt","name":"user","text":"go"}"#,
+        "\0\0\0\0\0\0\0\0",
+        r#"{"seq":3,"kind":"tool.call","call":"c1","name":"Write","args":{"path":"a.txt"}}"#,
+        r#"{"seq":4,"kind":"fs.write","call":"c1","path":"a.txt","text":"a\n"}{"seq":5,"kind":"tool.result","call":"c1","outcome":"ok","output":"done"}"#,
+        "this is no JSON",
+        r#"{"seq":9,"kind":"fs.write","path":"wrong.txt","blob":"b3:0000000000000000000000000000000000000000000000000000000000000000","len":5,"enc":"text","text":"wrong"}"#,
+        r#"{"seq":10,"kind":"note","text":"the end of what is whole"}"#,
+    ];
+    let mut bytes = lines.join("\n").into_bytes();
+    bytes.extend(b"\n{\"seq\":11,\"kind\":\"no");
+    bytes
+}
+
+#[test]
+fn bad_input_is_said_in_one_line() {
+    let world = World::new(&["run.jsonl"]);
+    world.put("empty.jsonl", "");
+    world.put("blank.jsonl", "\n\n");
+    world.put("image.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0");
+    world.put("prose.txt", "Dear reader,\nthis is no tape.\n");
+    world.put("other.json", "{\"name\":\"package\",\"version\":1}\n");
+    world.put(
+        "later.jsonl",
+        "{\"seq\":0,\"kind\":\"tape\",\"format\":99}\n",
+    );
+    fs::create_dir(world.path("directory")).unwrap();
+    let commands = [
+        "log missing.jsonl",
+        "log missing/deep.jsonl",
+        "log directory",
+        "log empty.jsonl",
+        "log blank.jsonl",
+        "log image.png",
+        "log prose.txt",
+        "log other.json",
+        "log later.jsonl",
+        "log -",
+        "tree run.jsonl@99",
+        "tree run.jsonl@-99",
+        "tree run.jsonl@nonsense",
+        "tree run.jsonl@seq:999",
+        "tree run.jsonl@mark:gone",
+        "tree run.jsonl@nobranch:1",
+        "log run.jsonl --branch nobranch",
+        "diff run.jsonl@1 @nonsense",
+        "diff run.jsonl@1 missing.jsonl@1",
+        "open run.jsonl",
+        "run.jsonl@2",
+        "missing.jsonl",
+        "demo",
+        "open run.jsonl --frame out.pdf",
+        "",
+        "log",
+        "log run.jsonl --no-such-flag",
+        "log run.jsonl too much",
+    ];
+    let before = fs::read(world.path("run.jsonl")).unwrap();
+    world.check_golden("bad_input", &commands);
+    assert_eq!(fs::read(world.path("run.jsonl")).unwrap(), before);
+    let names = fs::read_dir(world.path("")).unwrap().count();
+    assert_eq!(names, 8, "nothing was written");
+}
+
+/// The source is evidence: looking at it must not change it.
+#[test]
+fn looking_leaves_the_tape_as_it_was() {
+    let world = World::new(&[]);
+    let path = world.put("damaged.jsonl", damaged());
+    let stamp = || {
+        let meta = fs::metadata(&path).unwrap();
+        (fs::read(&path).unwrap(), meta.modified().unwrap())
+    };
+    let before = stamp();
+    for words in [
+        "log damaged.jsonl",
+        "show damaged.jsonl@1",
+        "tree damaged.jsonl",
+        "diff damaged.jsonl",
+        "verify damaged.jsonl",
+        "search damaged.jsonl go",
+    ] {
+        let run = world.type_in(words);
+        assert!(run.code() <= 1, "{words}");
+        assert!(run.stdout().contains(char::is_alphabetic), "{words}");
+    }
+    assert_eq!(stamp(), before);
+}
+
+/// A name that holds an `@` is a file first.
+#[test]
+fn a_file_that_is_called_like_a_place_wins() {
+    let world = World::new(&["run.jsonl"]);
+    fs::rename(world.path("run.jsonl"), world.path("run@2.jsonl")).unwrap();
+    assert_eq!(world.type_in("log run@2.jsonl").code(), 0);
+    assert_eq!(world.type_in("show run@2.jsonl@2").code(), 0);
+    assert_eq!(world.type_in("show run@3.jsonl").code(), 2);
+}
+
+/// However a tape is cut, what is whole is read, and what is lost is said.
+#[test]
+fn a_tape_cut_at_every_byte_opens_or_says_why() {
+    let world = World::new(&["run.jsonl"]);
+    let tape = fs::read_to_string(world.path("run.jsonl")).unwrap();
+    let lines: Vec<&str> = tape.lines().take(10).collect();
+    let tape = (lines.join("\n") + "\n").into_bytes();
+    let mut opened = 0;
+    for cut in 0..tape.len() {
+        let (whole, _) = tape.split_at(cut);
+        let path = world.put("cut.jsonl", whole);
+        let lines = whole.split(|byte| *byte == b'\n').count() - 1;
+        match Debugger::open(Source::Path(path), &OpenOptions::default()) {
+            Ok(run) => {
+                opened += 1;
+                let events = run.summary().events as usize;
+                assert_eq!(events, lines, "cut at {cut}");
+                let is_torn = !whole.ends_with(b"\n");
+                assert_eq!(run.problems().len(), usize::from(is_torn), "cut at {cut}");
+            }
+            Err(error) => {
+                assert_eq!(lines, 0, "cut at {cut}: {error}");
+                assert!(!error.to_string().is_empty());
+            }
+        }
+    }
+    assert!(opened > 0);
+}

@@ -1,0 +1,188 @@
+//! What every command prints for a small run, to the letter.
+
+use super::world::World;
+
+#[test]
+fn the_whole_help() {
+    let world = World::new(&[]);
+    let verbs = [
+        "open", "demo", "log", "show", "tree", "cat", "diff", "checkout", "search", "verify",
+        "import",
+    ];
+    let helps = verbs.map(|verb| format!("{verb} --help"));
+    let mut commands = vec!["--help"];
+    commands.extend(helps.iter().map(String::as_str));
+    world.check_golden("help", &commands);
+}
+
+#[test]
+fn log() {
+    let world = World::new(&["run.jsonl"]);
+    let commands = [
+        "log run.jsonl",
+        "log run.jsonl --all",
+        "log run.jsonl --branch main --json",
+        "log run.jsonl --color always",
+    ];
+    world.check_golden("log", &commands);
+}
+
+#[test]
+fn show() {
+    let world = World::new(&["run.jsonl"]);
+    let commands = [
+        "show run.jsonl@2",
+        "show run.jsonl@4",
+        "show run.jsonl@fail",
+        "show run.jsonl@main:12 --json",
+        "show run.jsonl@seq:5 --raw",
+        "show run.jsonl@3 --raw",
+        "show run.jsonl@0",
+    ];
+    world.check_golden("show", &commands);
+}
+
+#[test]
+fn tree() {
+    let world = World::new(&["run.jsonl"]);
+    let commands = [
+        "tree run.jsonl@0",
+        "tree run.jsonl@main:end",
+        "tree run.jsonl@main:end --json",
+        "tree run.jsonl@main:9",
+        "tree run.jsonl@main:9 --outside",
+        "tree run.jsonl@4 --strict",
+        "tree run.jsonl@5 --strict",
+    ];
+    world.check_golden("tree", &commands);
+}
+
+#[test]
+fn cat() {
+    let world = World::new(&["run.jsonl"]);
+    let commands = [
+        "cat run.jsonl@3 src/parse.rs",
+        "cat run.jsonl@4 /home/dev/demo/src/parse.rs",
+        "cat run.jsonl@5 ./src/parse.rs",
+        "cat run.jsonl@5 src/parse.rs --strict",
+        "cat run.jsonl@main:end src/link",
+        "cat run.jsonl@main:end notes.md",
+        "cat run.jsonl@main:end notes.md --partial",
+        "cat run.jsonl@main:end notes.md --json",
+        "cat run.jsonl@main:end zero --json",
+        "cat run.jsonl@main:end src",
+        "cat run.jsonl src/parse.rs",
+        "cat run.jsonl nowhere",
+        "cat run.jsonl ../nowhere",
+    ];
+    world.check_golden("cat", &commands);
+}
+
+#[test]
+fn diff() {
+    let world = World::new(&["run.jsonl"]);
+    let commands = [
+        "diff run.jsonl@4",
+        "diff run.jsonl@3 @6",
+        "diff run.jsonl@3 run.jsonl@6",
+        "diff run.jsonl@main:11 @main:12",
+        "diff run.jsonl@main:11 @main:12 --text",
+        "diff run.jsonl",
+        "diff run.jsonl@4 @5",
+        "diff run.jsonl@4 @4",
+        "diff run.jsonl@3 @6 --json",
+        "diff run.jsonl@3 @5 --strict",
+        "diff run.jsonl@2 @9 --response",
+        "diff run.jsonl@2 @9 --response --json",
+        "diff run.jsonl@1 @9 --response",
+    ];
+    world.check_golden("diff", &commands);
+}
+
+#[test]
+fn checkout() {
+    let world = World::new(&["run.jsonl"]);
+    let commands = [
+        "checkout run.jsonl@main:end out",
+        "checkout run.jsonl@main:end out",
+        "checkout run.jsonl@main:end run.jsonl",
+        "checkout run.jsonl@main:end no/where",
+        "checkout run.jsonl@main:end strict --strict",
+        "checkout run.jsonl@main:end json --json",
+        "checkout run.jsonl@4 exact --strict --json",
+    ];
+    world.check_golden("checkout", &commands);
+    assert!(!world.path("strict").exists());
+    let read = |path| std::fs::read(world.path(path)).unwrap();
+    assert_eq!(read("out/zero"), b"\0");
+    assert_eq!(read("out/src/link"), read("out/src/parse.rs"));
+    assert!(read("exact/src/parse.rs").starts_with(b"fn parse() {\n    let x"));
+}
+
+#[test]
+fn search() {
+    let world = World::new(&["run.jsonl"]);
+    let commands = [
+        "search run.jsonl parse",
+        "search run.jsonl mismatched types --json",
+        "search run.jsonl tool:bash status:failed",
+        "search run.jsonl --branch main step:11.. lines",
+        "search run.jsonl nothing-like-it",
+        "search run.jsonl status:odd",
+    ];
+    world.check_golden("search", &commands);
+}
+
+#[test]
+fn verify() {
+    let world = World::new(&["run.jsonl"]);
+    world.put("damaged.jsonl", super::bad_input::damaged());
+    let commands = [
+        "verify run.jsonl",
+        "verify run.jsonl --json",
+        "verify run.jsonl --stats",
+        "verify run.jsonl --stats --json",
+        "verify damaged.jsonl",
+        "verify damaged.jsonl --json",
+    ];
+    world.check_golden("verify", &commands);
+}
+
+#[test]
+fn damaged() {
+    let world = World::new(&[]);
+    world.put("damaged.jsonl", super::bad_input::damaged());
+    let commands = [
+        "log damaged.jsonl",
+        "log damaged.jsonl --json",
+        "show damaged.jsonl@3",
+        "tree damaged.jsonl",
+        "cat damaged.jsonl a.txt",
+        "cat damaged.jsonl wrong.txt",
+        "checkout damaged.jsonl out",
+        "diff damaged.jsonl",
+    ];
+    world.check_golden("damaged", &commands);
+}
+
+#[test]
+fn import() {
+    let world = World::new(&["session.jsonl", "run.jsonl"]);
+    let commands = [
+        "import session.jsonl --report",
+        "import session.jsonl --report --json",
+        "import session.jsonl -o tape.jsonl",
+        "import session.jsonl -o tape.jsonl",
+        "import session.jsonl",
+        "import run.jsonl -o other.jsonl",
+        "import missing.jsonl -o other.jsonl",
+        "import session.jsonl -o other.jsonl --base nowhere",
+        "log session.jsonl",
+        "log tape.jsonl",
+        "tree tape.jsonl",
+        "cat tape.jsonl README.md",
+        "verify session.jsonl",
+    ];
+    world.check_golden("import", &commands);
+    assert!(!world.path("other.jsonl").exists());
+}

@@ -1,0 +1,14 @@
+//! The program as people call it: standard output, standard error and the exit code of every
+//! command, in a world of their own.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bad_input;
+mod checkouts;
+mod diffs;
+mod golden;
+mod hostile;
+mod nothing_runs;
+mod pipes;
+mod readme;
+mod world;
