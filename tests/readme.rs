@@ -1,4 +1,4 @@
-//! The README keeps its word: its table of keys, its picture and its commands are tested.
+//! The README keeps its word: its table of keys and its picture are those of the program.
 //!
 //! `UPDATE=1 cargo test --test readme` writes the table and the picture anew.
 
@@ -26,8 +26,15 @@ fn hold(path: &Path, expected: &str) {
         fs::write(path, expected).unwrap();
         return;
     }
+    let differs = |pair: &(&str, &str)| pair.0 != pair.1;
+    let lines = found.lines().zip(expected.lines());
+    let first = lines.enumerate().find(|(_, pair)| differs(pair));
+    let line = first.map_or(found.lines().count(), |(line, _)| line) + 1;
     let name = path.display();
-    assert_eq!(found, expected, "{name} is old; UPDATE=1 writes it anew");
+    assert!(
+        found == expected,
+        "{name} is old from line {line} on; UPDATE=1 writes it anew"
+    );
 }
 
 /// Runs the program in a directory, as a user with an empty home.
@@ -67,38 +74,4 @@ fn the_picture_is_made_by_the_command_that_stands_below_it() {
     let ran = jukebox(&arguments, &root());
     assert!(ran.status.success(), "{ran:?}");
     hold(&root().join(picture), &fs::read_to_string(drawing).unwrap());
-}
-
-#[test]
-fn the_commands_of_the_tour_work() {
-    let directory = tempfile::tempdir().unwrap();
-    let tape = root().join("demo-tapes/bug-hunt.jsonl");
-    fs::copy(tape, directory.path().join("session.jsonl")).unwrap();
-    let text = readme();
-    let commands = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("    jukebox "))
-        .filter(|line| line.contains("session.jsonl"));
-    let mut count = 0;
-    for command in commands {
-        let command = command.split('#').next().unwrap();
-        let arguments: Vec<String> = command
-            .replace("src/main.rs", "src/cart.awk")
-            .split_whitespace()
-            .map(|word| word.replace('\'', ""))
-            .collect();
-        // The query is one argument, in quotes.
-        let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        if arguments[0] == "search" {
-            arguments.truncate(3);
-        }
-        let ran = jukebox(&arguments, directory.path());
-        // As with every `diff`: 1 says that there is a difference.
-        let expected = i32::from(arguments[0] == "diff");
-        assert_eq!(ran.status.code(), Some(expected), "{command}: {ran:?}");
-        let is_silent = ran.stdout.is_empty() && ran.stderr.is_empty();
-        assert!(!is_silent, "{command} says nothing");
-        count += 1;
-    }
-    assert_eq!(count, 7);
 }
