@@ -11,6 +11,8 @@
 //! | `held`, `demand`, [`job`], [`worker`] | what is asked, what is shown meanwhile, who answers |
 //! | [`document`], [`highlight`], [`reading`] | files and texts as rows, made by the worker |
 //! | `layout`, [`theme`], [`view`] | where everything stands and how it looks |
+//! | `terminal`, `canvas`, `signals`, `keyboard`, `decode`, `clipboard`, `editor`, `fault` | the terminal, and what else is around the program |
+//! | [`run`](run()), `pace`, [`frame`], `shell` | the loop on a terminal, pictures without one, both for the command line |
 //!
 //! Nothing here decides what a run means: that is the façade's. Neither the state nor the
 //! drawing does I/O or reads a clock.

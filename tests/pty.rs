@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use tempfile::TempDir;
 
 use pty::Pty;
@@ -32,7 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const QUIET: Duration = Duration::from_millis(100);
 
 /// The modes that the screen switches on, each as it is switched off.
-const MODES: [&str; 6] = ["1000", "1002", "1006", "1004", "2004", "1049"];
+const MODES: [&str; 3] = ["1004", "2004", "1049"];
+/// Modes of the mouse: never switched on, and switched off for those who left them on.
+const MOUSE: [&str; 5] = ["1000", "1002", "1003", "1006", "1015"];
 
 /// A world of its own, with one tape in it.
 struct World {
@@ -63,11 +65,17 @@ impl World {
     }
 
     fn start(&self, environment: &[(&str, &str)]) -> Pty {
+        self.start_as(&[], environment)
+    }
+
+    /// The program as another one's arguments.
+    fn start_as(&self, before: &[&str], environment: &[(&str, &str)]) -> Pty {
         let home = self.directory.path().to_str().unwrap();
         let path = std::env::var("PATH").unwrap();
         let mut all = vec![("HOME", home), ("PATH", &path), ("TERM", "xterm-256color")];
         all.extend(environment);
-        Pty::spawn(SIZE, [PROGRAM, "open", self.tape.to_str().unwrap()], &all).unwrap()
+        let program = [PROGRAM, "open", self.tape.to_str().unwrap()];
+        Pty::spawn(SIZE, before.iter().copied().chain(program), &all).unwrap()
     }
 }
 
@@ -91,6 +99,10 @@ fn check_left_clean(pty: &Pty, times: usize) {
             times,
             "{mode} off: {text}"
         );
+    }
+    for mode in MOUSE {
+        assert_eq!(count(bytes, &format!("\x1b[?{mode}h")), 0, "{text}");
+        assert_eq!(count(bytes, &format!("\x1b[?{mode}l")), times, "{text}");
     }
     let last = |what: &str| memchr::memmem::rfind(bytes, what.as_bytes()).unwrap();
     let order = [
@@ -185,7 +197,7 @@ fn stopped_it_leaves_the_terminal_and_comes_back_whole() {
     );
     pty.settle(QUIET).unwrap();
     check_left_clean(&pty, 1);
-    assert_eq!(state_of(&pty), 'T');
+    assert_eq!(state_of(pty.id()), 'T');
     pty.signal(Signal::CONT).unwrap();
     assert!(
         pty.wait_for(PATIENCE, |screen| screen.contents() == before)
@@ -196,6 +208,38 @@ fn stopped_it_leaves_the_terminal_and_comes_back_whole() {
     pty.send(b"q").unwrap();
     assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
     check_left_clean(&pty, 2);
+}
+
+/// Ctrl-Z means something only where a shell can continue the program.
+#[test]
+fn the_key_that_stops_it_needs_a_shell() {
+    let world = World::new(tapes::small());
+    let mut pty = world.open(&[]);
+    pty.send(b"\x1a").unwrap();
+    let refused = pty.wait_for(PATIENCE, |screen| screen.contents().contains("no shell"));
+    assert!(refused.unwrap(), "{}", pty.screen().contents());
+    assert_ne!(state_of(pty.id()), 'T');
+
+    let script = r#""$0" "$@"; echo "ended with $?""#;
+    let mut pty = world.start_as(&["sh", "-c", script], &[]);
+    let is_shown = |screen: &vt100::Screen| screen.contents().contains(tapes::LAST_STEP);
+    assert!(pty.wait_for(PATIENCE, is_shown).unwrap());
+    pty.send(b"\x1a").unwrap();
+    assert!(
+        pty.wait_for(PATIENCE, |screen| !screen.alternate_screen())
+            .unwrap()
+    );
+    let child = child_of(pty.id());
+    while state_of(child) != 'T' {
+        pty.settle(Duration::from_millis(5)).unwrap();
+    }
+    check_left_clean(&pty, 1);
+    rustix::process::kill_process(child, Signal::CONT).unwrap();
+    assert!(pty.wait_for(PATIENCE, is_shown).unwrap());
+    pty.send(b"q").unwrap();
+    assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
+    check_left_clean(&pty, 2);
+    assert!(after_the_screen(pty.bytes()).contains("ended with 0"));
 }
 
 #[test]
@@ -210,8 +254,8 @@ fn an_editor_gets_the_terminal_and_gives_it_back() {
     .unwrap();
     let command = format!("sh {}", path("editor").display());
     let mut pty = world.open(&[("EDITOR", &command)]);
-    // The file src/lib.rs in the tree.
-    pty.send(b"2\rj").unwrap();
+    // The last row of the tree is src/lib.rs.
+    pty.send(b"2G").unwrap();
     pty.settle(QUIET).unwrap();
     let before = pty.screen().contents();
     pty.send(b"o").unwrap();
@@ -235,6 +279,22 @@ fn an_editor_gets_the_terminal_and_gives_it_back() {
     assert_eq!(fs::read_to_string(path("modes")).unwrap(), "400\n700\n");
     let file = fs::read_to_string(path("file")).unwrap();
     assert!(file.trim_end().ends_with("lib.rs") && !fs::exists(file.trim_end()).unwrap());
+    pty.send(b"q").unwrap();
+    assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
+    check_left_clean(&pty, 2);
+}
+
+#[test]
+fn an_editor_that_does_not_start_is_told() {
+    let world = World::new(tapes::small());
+    let mut pty = world.open(&[("EDITOR", "/nowhere/editor")]);
+    pty.send(b"2Go").unwrap();
+    let told = pty.wait_for(PATIENCE, |screen| {
+        screen
+            .contents()
+            .contains("the editor ended with exit status: 127")
+    });
+    assert!(told.unwrap(), "{}", pty.screen().contents());
     pty.send(b"q").unwrap();
     assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
     check_left_clean(&pty, 2);
@@ -317,7 +377,7 @@ fn a_paste_types_and_does_not_press() {
     // Outside of a field there is nothing to paste into.
     pty.send(b"\x1b[200~qqqq\x1b[201~").unwrap();
     pty.settle(QUIET).unwrap();
-    assert_ne!(state_of(&pty), 'Z');
+    assert_ne!(state_of(pty.id()), 'Z');
     pty.send(b"q").unwrap();
     assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
 }
@@ -330,13 +390,6 @@ fn a_storm_of_sizes_ends_where_it_began() {
     pty.settle(QUIET).unwrap();
     let before = pty.screen().contents();
     assert!(before.contains("100/200"), "{before}");
-    let mut random = 1_u64;
-    let mut below = |end: u64| {
-        random = random
-            .wrapping_mul(0x5851_f42d_4c95_7f2d)
-            .wrapping_add(0x1405_7b7e_f767_814f);
-        u16::try_from((random >> 33) % end).unwrap()
-    };
     let odd = [
         (0, 0),
         (1, 1),
@@ -348,36 +401,48 @@ fn a_storm_of_sizes_ends_where_it_began() {
         (79, 24),
         (400, 300),
     ];
-    let sizes: Vec<_> = odd
-        .into_iter()
-        .chain((0..150).map(|_| (below(401), below(301))))
-        .collect();
-    for (number, (columns, rows)) in sizes.into_iter().enumerate() {
+    for (columns, rows) in odd.into_iter().chain(random_sizes(150)) {
         pty.resize(columns, rows).unwrap();
-        let corner = format!("\x1b[<0;{columns};{rows}M\x1b[<0;{columns};{rows}m");
-        let outside = format!(
-            "\x1b[<0;{};{}M",
-            u32::from(columns) + 1,
-            u32::from(rows) + 1
-        );
-        if number % 3 == 0 {
-            pty.send(corner.as_bytes()).unwrap();
-            pty.send(outside.as_bytes()).unwrap();
-        }
         pty.read(Duration::from_millis(12)).unwrap();
     }
     pty.resize(SIZE.0, SIZE.1).unwrap();
     pty.settle(QUIET).unwrap();
-    pty.send(b":100\r").unwrap();
-    pty.settle(QUIET).unwrap();
-    assert!(
-        pty.screen().contents().contains("100/200"),
-        "{}",
-        pty.screen().contents()
-    );
+    assert_eq!(pty.screen().contents(), before);
     pty.send(b"q").unwrap();
     assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
     check_left_clean(&pty, 1);
+}
+
+#[test]
+fn the_mouse_and_keys_at_any_size_are_no_fault() {
+    let world = World::new(tapes::prompts(200));
+    let mut pty = world.open(&[]);
+    for (columns, rows) in random_sizes(40) {
+        pty.resize(columns, rows).unwrap();
+        let outside = (u32::from(columns) + 1, u32::from(rows) + 1);
+        for (column, row) in [(u32::from(columns), u32::from(rows)), outside] {
+            let click = format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m");
+            pty.send(click.as_bytes()).unwrap();
+        }
+        pty.send(b"jkhl\t3Gg z?\x1b").unwrap();
+        pty.read(Duration::from_millis(12)).unwrap();
+    }
+    pty.settle(QUIET).unwrap();
+    pty.send(b"\x03").unwrap();
+    assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
+    check_left_clean(&pty, 1);
+}
+
+/// Sizes up to 400 × 300, the same every time.
+fn random_sizes(count: usize) -> impl Iterator<Item = (u16, u16)> {
+    let mut random = 1_u64;
+    let mut below = move |end: u64| {
+        random = random
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
+        u16::try_from((random >> 33) % end).unwrap()
+    };
+    std::iter::repeat_with(move || (below(401), below(301))).take(count)
 }
 
 #[test]
@@ -394,13 +459,15 @@ fn nothing_of_a_tape_reaches_the_terminal_unseen() {
             pty.settle(Duration::from_millis(60)).unwrap();
         }
     }
-    for keys in [
-        "?", "\x1b", ":", "\x1b", "/evil\r", "n", "n", "\x1b", "R", "\x1b", "r", "\x1b", "z", "z",
-        "t", "v", "b", "\x1b",
-    ] {
-        pty.send(keys.as_bytes()).unwrap();
-        pty.settle(Duration::from_millis(60)).unwrap();
+    // But the keys that quit, copy, and open an editor.
+    let keys = (b'!'..=b'~').filter(|key| !b"qyo".contains(key));
+    for key in keys {
+        pty.send(&[key, b' ', b'\r', 0x1b, 0x1b]).unwrap();
+        pty.settle(Duration::from_millis(25)).unwrap();
     }
+    pty.send(b"/evil\r").unwrap();
+    pty.settle(QUIET).unwrap();
+    pty.send(b"nnN").unwrap();
     pty.send(b"\x1b").unwrap();
     pty.settle(QUIET).unwrap();
     pty.send(b"\x03").unwrap();
@@ -435,7 +502,8 @@ fn own_sequence(body: &str) -> Option<&str> {
     let (numbers, after) = parameters.split_at(end);
     let letter = after.chars().next()?;
     let is_ours = match letter {
-        'h' | 'l' if mode => MODES.contains(&numbers) || ["25", "1003", "1015"].contains(&numbers),
+        'h' | 'l' if mode && (MODES.contains(&numbers) || numbers == "25") => true,
+        'l' if mode => MOUSE.contains(&numbers),
         'H' | 'J' | 'K' | 'm' => !mode,
         _ => false,
     };
@@ -448,9 +516,15 @@ fn after_the_screen(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[at + leave.len()..]).into_owned()
 }
 
-/// The letter by which the system calls the state of the program's process.
-fn state_of(pty: &Pty) -> char {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pty.id().as_raw_nonzero())).unwrap();
+/// The letter by which the system calls the state of a process.
+fn state_of(process: Pid) -> char {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     let (_, after) = stat.rsplit_once(") ").unwrap();
     after.chars().next().unwrap()
+}
+
+/// The only child of a process.
+fn child_of(process: Pid) -> Pid {
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
+    Pid::from_raw(children.unwrap().trim().parse().unwrap()).unwrap()
 }

@@ -27,6 +27,8 @@ pub enum Event {
     Reply(Reply),
     /// The worker's thread panicked; the message is made safe.
     WorkerFailed(SafeText),
+    /// An effect could not be carried out, for this reason, made safe.
+    EffectFailed(SafeText),
     /// The followed file was written, moved or removed.
     TapeMayHaveChanged,
     /// A tenth of a second has passed. Sent only while [`App::wants_tick`](super::app::App::wants_tick).

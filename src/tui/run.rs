@@ -18,7 +18,7 @@ use signal_hook::consts::SIGHUP;
 use super::app::{App, AppOptions};
 use super::canvas::Canvas;
 use super::clipboard;
-use super::editor::Editor;
+use super::editor::{Editor, Opened};
 use super::effect::Effect;
 use super::event::Event;
 use super::fault::{self, Drill};
@@ -284,7 +284,9 @@ impl Session {
             Effect::OpenEditor { bytes, name, line } => return self.edit(&bytes, &name, line),
             Effect::Copy(lines) => terminal::write(&clipboard::sequence(&lines))?,
             Effect::Suspend if signals::can_be_continued() => stop()?,
-            Effect::Suspend => {}
+            Effect::Suspend => {
+                return self.fail("no shell is there that could continue a stopped program");
+            }
             Effect::Redraw => self.forget_frame()?,
             Effect::Quit => return Ok(Some(Ending::Asked)),
             Effect::Fail(reason) => return Err(RunError::Failed(reason)),
@@ -331,25 +333,60 @@ impl Session {
         terminal::leave();
         let keys = self.terminal.keys().try_clone_to_owned()?;
         let (editor, happenings, put_off) = (&self.editor, &self.happenings, &mut self.put_off);
-        let ending = self.keyboard.leave_to(|| -> Outcome {
-            let mut opened = editor.open(bytes, name, line, keys)?;
-            while opened.ending()?.is_none() {
-                match happenings.recv() {
-                    Ok(Happening::Signal(Signal::Stop)) => signals::stop()?,
-                    Ok(Happening::Signal(Signal::End(number))) => {
-                        return Ok(Some(Ending::Signal(number)));
-                    }
-                    Ok(Happening::Panic) | Err(_) => return Err(RunError::Fault),
-                    // The keyboard's interrupts are the editor's.
-                    Ok(Happening::Signal(_)) => {}
-                    Ok(happening) => put_off.push_back(happening),
-                }
+        let edited = self
+            .keyboard
+            .leave_to(|| match editor.open(bytes, name, line, keys) {
+                Ok(opened) => wait_for(opened, happenings, put_off),
+                Err(error) => Ok(Edited::Failed(format!("the editor did not start: {error}"))),
+            })?;
+        if let Edited::Ended(ending) = edited {
+            return Ok(Some(ending));
+        }
+        let ending = self.come_back()?;
+        match edited {
+            Edited::Failed(why) if ending.is_none() => self.fail(&why),
+            _ => Ok(ending),
+        }
+    }
+
+    fn fail(&mut self, why: &str) -> Outcome {
+        self.tell(Event::EffectFailed(SafeText::line(why)))
+    }
+}
+
+/// What came of lending the terminal to an editor.
+enum Edited {
+    /// It was closed.
+    Closed,
+    /// It did not start, or says that something went wrong.
+    Failed(String),
+    /// We are to end before it does.
+    Ended(Ending),
+}
+
+/// Waits for the editor, and puts off what is no business of it.
+fn wait_for(
+    mut editor: Opened,
+    happenings: &Receiver<Happening>,
+    put_off: &mut VecDeque<Happening>,
+) -> Result<Edited, RunError> {
+    loop {
+        match editor.ending()? {
+            Some(status) if status.success() => return Ok(Edited::Closed),
+            Some(status) => {
+                return Ok(Edited::Failed(format!("the editor ended with {status}")));
             }
-            Ok(None)
-        })?;
-        match ending {
-            Some(ending) => Ok(Some(ending)),
-            None => self.come_back(),
+            None => {}
+        }
+        match happenings.recv() {
+            Ok(Happening::Signal(Signal::Stop)) => signals::stop()?,
+            Ok(Happening::Signal(Signal::End(number))) => {
+                return Ok(Edited::Ended(Ending::Signal(number)));
+            }
+            // The keyboard's interrupts are the editor's, and its end is told by a signal.
+            Ok(Happening::Signal(_)) => {}
+            Ok(Happening::Panic) | Err(_) => return Err(RunError::Fault),
+            Ok(happening) => put_off.push_back(happening),
         }
     }
 }

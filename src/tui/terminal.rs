@@ -26,10 +26,12 @@ const LARGEST: Size = Size::new(2000, 1000);
 
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?1004h";
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
-/// All mouse modes that anybody may have set, before the alternate screen is left: some
-/// terminals keep them per screen.
-const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l";
-const LEAVE: &str = "\x1b[?1004l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
+/// The mouse comes first, since some terminals keep its modes per screen, and all of its
+/// modes: a program that was killed before us may have left some on.
+const LEAVE: &str = concat!(
+    "\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l",
+    "\x1b[?1004l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l",
+);
 
 /// What there is to undo; `None` while the terminal is not ours.
 static HELD: Mutex<Option<Held>> = Mutex::new(None);
@@ -49,9 +51,9 @@ pub enum TerminalError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mouse {
     /// It is.
-    #[default]
     On,
     /// It is the terminal's.
+    #[default]
     Off,
 }
 
@@ -146,12 +148,11 @@ fn give_back(held: &mut Option<Held>) {
     let Some(earlier) = held.take() else {
         return;
     };
+    let _gone = write_all(LEAVE.as_bytes());
     if earlier.mouse == Mouse::On {
-        let _gone = write_all(MOUSE_OFF.as_bytes());
         // Reports that are on their way would be typed into the shell.
         let _gone = rustix::termios::tcflush(&earlier.keys, QueueSelector::IFlush);
     }
-    let _gone = write_all(LEAVE.as_bytes());
     let _gone = rustix::termios::tcsetattr(&earlier.keys, OptionalActions::Now, &earlier.saved);
 }
 

@@ -41,6 +41,7 @@ impl App {
             }
             Event::Reply(reply) => self.take_reply(reply, &mut effects),
             Event::WorkerFailed(message) => effects.push(Effect::Fail(message)),
+            Event::EffectFailed(reason) => self.say(Tone::Error, reason.as_str()),
             Event::TapeMayHaveChanged => self.refresh(),
             Event::Tick => {
                 self.desk.tick();
