@@ -68,7 +68,7 @@ pub(super) fn response(blocks: &[ModelBlock]) -> String {
         .iter()
         .filter(|block| block.kind == BlockKind::ToolCall);
     let names: Vec<&str> = calls.map(|block| block.text.as_str()).collect();
-    cut(&names.join(", "))
+    cut(&format!("calls {}", names.join(", ")))
 }
 
 /// The first words of a text, on one line.
