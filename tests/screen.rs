@@ -29,6 +29,7 @@ use jukebox::debugger::{Debugger, OpenOptions, Source};
 use jukebox::tui::app::{App, AppOptions};
 use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
+use jukebox::tui::job::{Reply, Request};
 use jukebox::tui::key::Key;
 use jukebox::tui::view;
 use jukebox::tui::worker::InlineWorker;
@@ -69,6 +70,24 @@ impl Screen {
 
     fn with(options: AppOptions, columns: u16, rows: u16, steps: u32) -> Self {
         Self::on(Fake::new(steps), options, columns, rows)
+    }
+}
+
+impl Screen {
+    /// Answers what was asked, the newest request first.
+    fn answer(&mut self, mut asked: Vec<Effect>) {
+        while let Some(effect) = asked.pop() {
+            let Effect::Request(Request { generation, job }) = effect else {
+                continue;
+            };
+            let mut replies = Vec::new();
+            self.run.answer(&job, &mut |answer| {
+                replies.push(Reply { generation, answer });
+            });
+            for reply in replies {
+                asked.extend(self.app.update(Event::Reply(reply)));
+            }
+        }
     }
 }
 

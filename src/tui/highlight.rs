@@ -1,7 +1,7 @@
 //! The colours of code, found out behind the text and never before it.
 //!
 //! A line's colours depend on all lines before it, so the parser's state is kept every
-//! [`STRIDE`] lines. Where the lines before are too many to read them first, it starts
+//! `STRIDE` lines. Where the lines before are too many to read them first, it starts
 //! anew a little above: colours may then be wrong for some lines, the text never is.
 //! What a colour looks like is for the theme to say.
 

@@ -1,6 +1,6 @@
 //! How each part of the screen looks.
 //!
-//! A part has a [`Role`], and the theme turns roles into styles. Every role that carries a
+//! A part has a role, and the theme turns roles into styles. Every role that carries a
 //! meaning has a modifier or stands beside a sign, so that nothing is lost without colours.
 //! The colours are the terminal's own sixteen, so that they follow its background.
 

@@ -128,12 +128,17 @@ impl Travel {
         }
     }
 
+    /// Gives up moves that were asked for: another one takes their place.
+    pub(super) fn give_up(&mut self) {
+        self.under_way = None;
+        self.queue.clear();
+    }
+
     /// Forgets every place: they are of another file.
     pub(super) fn forget_places(&mut self) {
         self.base = None;
         self.marks.clear();
         self.back.clear();
-        self.under_way = None;
-        self.queue.clear();
+        self.give_up();
     }
 }

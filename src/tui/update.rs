@@ -183,8 +183,8 @@ impl App {
         if self.overlay.take().is_some() {
             return;
         }
-        if self.travel.under_way.take().is_some() {
-            self.travel.queue.clear();
+        if self.travel.under_way.is_some() {
+            self.travel.give_up();
             return;
         }
         if let Some(search) = self.search.take() {
@@ -273,6 +273,7 @@ impl App {
             found.hit.field,
             found.hit.line,
         );
+        self.travel.give_up();
         self.jump(Stop { branch, spot: here });
         self.say(Tone::Plain, &words);
     }

@@ -1,7 +1,7 @@
 //! Draws the screen from its state, and reads nothing else.
 //!
-//! Text reaches the screen only as [`SafeText`](crate::text::SafeText) and through a
-//! [`Pen`], which leaves out nothing without a `…`.
+//! Text reaches the screen only as [`SafeText`] and through a pen, which leaves out nothing
+//! without a `…`.
 
 mod diff;
 mod file;

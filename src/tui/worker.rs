@@ -1,7 +1,7 @@
 //! Answers what the screen asks, on threads of its own, so that the screen never waits.
 //!
-//! Lookups, reads, colours and searches each have a thread, so that a long diff holds up
-//! no scrolling and a search holds up nothing. A request waits in its [`Slot`] until its
+//! Lookups, reads, the strip, colours and searches each have a thread, so that a long diff
+//! holds up no scrolling and a search holds up nothing. A request waits in its [`Slot`] until its
 //! thread is free, and a newer one of the same slot takes its place. A panic on any of the
 //! threads becomes [`Event::WorkerFailed`]. The screen's state is never touched here.
 
@@ -30,18 +30,18 @@ pub struct Worker {
 }
 
 /// The slots that share a thread.
-const LANES: [&[Slot]; 4] = [
+const LANES: [&[Slot]; 5] = [
     &[
         Slot::Jump,
         Slot::Watch,
         Slot::Refresh,
         Slot::Summary,
         Slot::Timeline,
-        Slot::Strip,
         Slot::Changes,
         Slot::Tree,
     ],
     &[Slot::Diff, Slot::Detail, Slot::File, Slot::Raw, Slot::Fetch],
+    &[Slot::Strip],
     &[Slot::Paint],
     &[Slot::Search],
 ];

@@ -1,8 +1,7 @@
 //! Moves of the playhead, marks, bases, searches.
 
-use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
-use jukebox::tui::job::{Reply, Request, Slot};
+use jukebox::tui::job::Slot;
 use jukebox::tui::key::Key;
 
 use crate::Screen;
@@ -108,20 +107,24 @@ fn what_is_typed_ahead_acts_from_where_the_last_key_led() {
         let key: Key = key.parse().unwrap();
         asked.extend(screen.app.update(Event::Key(key.press())));
     }
-    while let Some(effect) = asked.pop() {
-        let Effect::Request(Request { generation, job }) = effect else {
-            continue;
-        };
-        let mut replies = Vec::new();
-        screen.run.answer(&job, &mut |answer| {
-            replies.push(Reply { generation, answer });
-        });
-        for reply in replies {
-            asked.extend(screen.app.update(Event::Reply(reply)));
-        }
-    }
+    screen.answer(asked);
     assert_eq!(screen.step(), 35);
     assert!(!screen.app.wants_tick());
+}
+
+#[test]
+fn a_place_that_is_named_takes_the_place_of_moves_under_way() {
+    let mut screen = Screen::new(120, 30, 212);
+    screen.keys("m a g");
+    let mut asked = Vec::new();
+    for key in ["e", "l", "'", "a"] {
+        let key: Key = key.parse().unwrap();
+        asked.extend(screen.app.update(Event::Key(key.press())));
+    }
+    screen.answer(asked);
+    assert_eq!(screen.step(), 212);
+    screen.keys("h");
+    assert_eq!(screen.step(), 211);
 }
 
 #[test]

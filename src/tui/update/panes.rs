@@ -73,8 +73,8 @@ impl App {
     }
 
     fn jump_to_step(&mut self, step: u32) {
+        self.travel.give_up();
         if let Some(here) = self.travel.stop
-            && self.travel.under_way.is_none()
             && here.spot.step.0 != step.min(self.steps())
         {
             self.travel.keep(here);

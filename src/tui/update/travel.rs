@@ -104,6 +104,7 @@ impl App {
         if let Jump::Place(place) = &jump
             && let Target::Mark(name) = &place.target
         {
+            self.travel.give_up();
             let mut letters = name.chars();
             let mark = match (letters.next(), letters.next()) {
                 (Some(letter), None) => self.travel.marks.get(&letter).copied(),
@@ -114,6 +115,9 @@ impl App {
                 None => self.say(Tone::Error, &format!("no mark `{name}`; ma sets mark a")),
             }
             return;
+        }
+        if self.travel.under_way.is_some() {
+            self.travel.give_up();
         }
         let ticket = self.desk.ask(Job::Jump(jump));
         self.travel.under_way = Some(UnderWay { ticket, errand });
@@ -195,6 +199,7 @@ impl App {
 
     /// Back to where the last jump began.
     pub(super) fn jump_back(&mut self, times: u32) {
+        self.travel.give_up();
         let mut target = None;
         for _ in 0..times {
             match self.travel.back.pop() {
@@ -220,6 +225,7 @@ impl App {
     }
 
     pub(super) fn go_to_mark(&mut self, letter: char) {
+        self.travel.give_up();
         match self.travel.marks.get(&letter).copied() {
             Some(stop) => self.jump(stop),
             None => self.say(
