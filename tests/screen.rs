@@ -3,6 +3,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::print_stdout,
     reason = "a test that cannot go on has failed"
 )]
 
@@ -16,6 +17,8 @@ mod follow;
 mod keys;
 #[path = "screen/layout.rs"]
 mod layout;
+#[path = "screen/scrub.rs"]
+mod scrub;
 #[path = "screen/travel.rs"]
 mod travel;
 #[path = "screen/walks.rs"]

@@ -39,7 +39,7 @@ impl Random {
 }
 
 /// Presses any keys of the table and looks at every frame.
-fn walk<R: Run>(screen: &mut Screen<R>, seed: u64, length: usize) {
+pub(crate) fn walk<R: Run>(screen: &mut Screen<R>, seed: u64, length: usize) {
     let keys: Vec<Key> = ACTIONS
         .iter()
         .filter(|action| action.id != ActionId::Quit)
