@@ -1,11 +1,17 @@
 //! A run that grows, a file that changes, and screens with nothing to show.
 
-use jukebox::debugger::Refresh;
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::{Arc, RwLock};
+
+use jukebox::debugger::{Debugger, OpenOptions, Refresh, Source};
 use jukebox::tui::app::{App, AppOptions};
 use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
+use jukebox::tui::worker::InlineWorker;
 
-use crate::{Screen, fake};
+use crate::{Screen, demo, fake};
 
 #[test]
 fn the_end_is_followed_until_one_goes_back() {
@@ -111,4 +117,102 @@ fn what_failed_ends_the_program_with_its_reason() {
     let mut screen = Screen::new(80, 24, 5);
     let effects = screen.send(Event::WorkerFailed(fake::text("index out of bounds")));
     assert!(matches!(&effects[..], [Effect::Fail(why)] if why.as_str() == "index out of bounds"));
+}
+
+/// A tape in a file that the test writes, and a screen that follows it.
+struct Followed {
+    folder: tempfile::TempDir,
+    lines: Vec<String>,
+    screen: Screen<InlineWorker>,
+}
+
+impl Followed {
+    /// A screen on the first lines of a demo tape.
+    fn new(lines: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let text = fs::read_to_string(demo("bug-hunt")).unwrap();
+        let all: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+        let path = folder.path().join("run.jsonl");
+        fs::write(&path, all[..lines].concat()).unwrap();
+        let options = OpenOptions {
+            awaits_content: true,
+            ..OpenOptions::default()
+        };
+        let debugger = Debugger::open(Source::Path(path), &options).unwrap();
+        let run = InlineWorker::new(Arc::new(RwLock::new(debugger)));
+        let options = AppOptions {
+            is_following: true,
+            ..AppOptions::default()
+        };
+        Self {
+            folder,
+            lines: all,
+            screen: Screen::on(run, options, 120, 30),
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("run.jsonl")
+    }
+
+    fn append(&mut self, text: &str) {
+        let mut file = fs::File::options().append(true).open(self.path()).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        self.look();
+    }
+
+    fn look(&mut self) {
+        for event in [Event::Tick, Event::TapeMayHaveChanged, Event::Tick] {
+            self.screen.send(event);
+        }
+    }
+
+    fn text(&self, lines: std::ops::Range<usize>) -> String {
+        self.lines[lines].concat()
+    }
+}
+
+#[test]
+fn a_tape_is_followed_through_all_that_can_happen_to_its_file() {
+    let mut run = Followed::new(12);
+    let before = run.screen.step();
+    run.screen.shows("● live");
+    // Whole lines, then half a line, then the rest of it.
+    let text = run.text(12..30);
+    run.append(&text);
+    let grown = run.screen.step();
+    assert!(grown > before);
+    let line = run.text(30..40);
+    let (half, rest) = line.split_at(line.len() / 2);
+    run.append(half);
+    run.append(rest);
+    assert!(run.screen.step() >= grown);
+    // Who went back stays there, and is told of what is new.
+    run.screen.keys("3 h");
+    let here = run.screen.step();
+    let text = run.text(40..60);
+    run.append(&text);
+    assert_eq!(run.screen.step(), here);
+    run.screen.shows(" new");
+    // Cut, replaced, gone, back.
+    fs::write(run.path(), run.text(0..8)).unwrap();
+    run.look();
+    run.screen.shows("! the file was ");
+    let beside = run.folder.path().join("beside");
+    fs::write(&beside, run.text(0..30)).unwrap();
+    fs::rename(&beside, run.path()).unwrap();
+    run.look();
+    run.screen.shows("the file was replaced");
+    run.screen.keys("1 G");
+    assert_eq!(run.screen.step(), grown);
+    fs::remove_file(run.path()).unwrap();
+    run.look();
+    run.screen.shows("the file is gone");
+    run.screen.shows("○ gone");
+    run.screen.keys("1 g l 2 3");
+    run.screen.shows("step 2/");
+    fs::write(run.path(), run.text(0..40)).unwrap();
+    run.look();
+    run.screen.hides("○ gone");
+    run.screen.shows("step 2/");
 }

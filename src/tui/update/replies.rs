@@ -142,10 +142,7 @@ impl App {
             Ok(Refresh::Unchanged) => {}
             Ok(Refresh::Grew { .. }) => {
                 self.file.is_gone = false;
-                self.summary.outdate();
-                self.timeline.rows.outdate();
-                self.timeline.strip.outdate();
-                self.diff.detail.outdate();
+                self.outdate();
                 let is_free = |way: &UnderWay| way.errand == Errand::Follow;
                 if self.travel.follow == Follow::Sticking
                     && self.travel.under_way.as_ref().is_none_or(is_free)
@@ -177,6 +174,22 @@ impl App {
                 self.say(Tone::Plain, "the file is there again");
             }
         }
+    }
+
+    /// The run grew. What is shown stays in view and is asked anew: what came may have
+    /// told more of what was there.
+    fn outdate(&mut self) {
+        self.summary.outdate();
+        self.timeline.rows.outdate();
+        self.timeline.strip.outdate();
+        self.state.tree.outdate();
+        if let Some(file) = &mut self.state.file {
+            file.open.outdate();
+        }
+        self.diff.changes.outdate();
+        self.diff.diff.outdate();
+        self.diff.detail.outdate();
+        self.diff.raw.outdate();
     }
 
     fn take_hits(&mut self, generation: u64, hits: Vec<HitRow>, progress: Progress) {
