@@ -54,6 +54,8 @@ pub struct App {
     pub(super) focus_before: Pane,
     pub(super) zoom: Zoom,
     pub(super) summary: Held<Summary>,
+    /// What is wrong with the file, once somebody asked.
+    pub(super) problems: Held<Vec<SafeText>>,
     pub(super) travel: Travel,
     pub(super) file: FileOnDisk,
     pub(super) timeline: TimelinePane,
@@ -113,6 +115,7 @@ impl App {
             focus_before: Pane::default(),
             zoom: Zoom::default(),
             summary: Held::default(),
+            problems: Held::default(),
             travel: Travel::new(options.start),
             file: FileOnDisk::default(),
             timeline: TimelinePane::default(),
@@ -135,6 +138,7 @@ impl App {
     pub fn wants_tick(&self) -> bool {
         let panes = [
             self.summary.is_waiting(),
+            self.problems.is_waiting(),
             self.timeline.rows.is_waiting(),
             self.timeline.strip.is_waiting(),
             self.state.tree.is_waiting(),

@@ -4,6 +4,7 @@ use super::app::App;
 use super::highlight::STRIDE;
 use super::job::{Job, Jump, Stop};
 use super::layout::{Layout, Pane};
+use super::overlay::OverlaySort;
 use super::panes::View;
 use super::panes::first_in_view;
 use super::travel::{Arrival, Errand};
@@ -17,6 +18,12 @@ impl App {
             return;
         };
         self.summary.want(Job::Summary, &mut self.desk);
+        if self
+            .overlay
+            .is_some_and(|overlay| overlay.sort == OverlaySort::Notices)
+        {
+            self.problems.want(Job::Problems, &mut self.desk);
+        }
         self.demand_arrival();
         let Some(stop) = self.travel.stop else {
             return;

@@ -36,6 +36,8 @@ pub enum Job {
     Refresh,
     /// What the head of the screen says.
     Summary,
+    /// What is wrong with the file, as far as anybody reads.
+    Problems,
     /// Where the playhead goes.
     Jump(Jump),
     /// These rows of the timeline.
@@ -188,6 +190,8 @@ pub enum Slot {
     Refresh,
     /// The head of the screen.
     Summary,
+    /// What is wrong with the file.
+    Problems,
     /// The rows of the timeline.
     Timeline,
     /// The strip.
@@ -219,6 +223,7 @@ impl Job {
             Self::Watch | Self::Unwatch => Slot::Watch,
             Self::Refresh => Slot::Refresh,
             Self::Summary => Slot::Summary,
+            Self::Problems => Slot::Problems,
             Self::Jump(_) => Slot::Jump,
             Self::Timeline { .. } => Slot::Timeline,
             Self::Strip { .. } => Slot::Strip,
@@ -267,6 +272,8 @@ pub enum Answer {
     Refreshed(Answered<Refresh>),
     /// To [`Job::Summary`].
     Summary(Box<Summary>),
+    /// To [`Job::Problems`]: the first of them, a sentence each.
+    Problems(Vec<SafeText>),
     /// To [`Job::Jump`]; `None` when there is no such landmark.
     Jump(Answered<Option<Stop>>),
     /// To [`Job::Timeline`].

@@ -113,43 +113,32 @@ impl App {
     }
 }
 
+/// What the façade has to say, and what is wrong with the file.
 fn notices(app: &App, columns: usize) -> Vec<Row> {
     let Some(summary) = app.summary.get() else {
         return Vec::new();
     };
+    let problems = app.problems.get().map_or(&[][..], Vec::as_slice);
     let mut rows = Vec::new();
-    for notice in &summary.notices {
-        let lines = width::wrap(notice, columns.saturating_sub(2));
-        for (index, text) in lines.into_iter().enumerate() {
+    for text in summary.notices.iter().chain(problems) {
+        let lines = width::wrap(text, columns.saturating_sub(2));
+        for (index, line) in lines.into_iter().enumerate() {
             let sign = if index == 0 { "! " } else { "  " };
             rows.push(vec![
                 (SafeText::literal(sign), Role::Warning),
-                (text, Role::Text),
+                (line, Role::Text),
             ]);
         }
     }
-    let mut say = |words: &str, role| {
-        let lines = width::wrap(&SafeText::line(words), columns);
-        rows.extend(lines.into_iter().map(|line| vec![(line, role)]));
+    let words = match summary.problems - problems.len().min(summary.problems) {
+        0 if rows.is_empty() => "Every line of the tape was read, and nothing is missing.".into(),
+        0 => return rows,
+        more => {
+            let more = human::plural(more as u64, "more problem", "more problems");
+            format!("… {more}; `jukebox verify` lists all.")
+        }
     };
-    match summary.problems {
-        0 if summary.notices.is_empty() => {
-            say(
-                "Every line of the tape was read, and nothing is missing.",
-                Role::Text,
-            );
-        }
-        0 => {}
-        problems => {
-            let problems = human::plural(problems as u64, "problem", "problems");
-            if !summary.notices.is_empty() {
-                say("", Role::Text);
-            }
-            say(
-                &format!("{problems}; `jukebox verify` lists them with their lines."),
-                Role::Quiet,
-            );
-        }
-    }
+    let lines = width::wrap(&SafeText::line(&words), columns);
+    rows.extend(lines.into_iter().map(|line| vec![(line, Role::Quiet)]));
     rows
 }

@@ -1,8 +1,8 @@
 //! Answers what the screen asks, on threads of its own, so that the screen never waits.
 //!
-//! Lookups, reads, the strip, colours and searches each have a thread, so that a long diff
-//! holds up no scrolling and a search holds up nothing. A request waits in its [`Slot`] until its
-//! thread is free, and a newer one of the same slot takes its place. A panic on any of the
+//! Lookups, reads, the strip, colours, searches and following each have a thread, so that a
+//! long diff holds up no scrolling and a search holds up nothing. A request waits in its
+//! [`Slot`] until its thread is free, and a newer one of the same slot takes its place. A panic on any of the
 //! threads becomes [`Event::WorkerFailed`]. The screen's state is never touched here.
 
 mod answer;
@@ -26,30 +26,29 @@ use crate::text::SafeText;
 /// The threads that answer. Dropped, they end after what they are doing.
 #[derive(Debug)]
 pub struct Worker {
-    lanes: [Arc<Mailbox>; LANES.len()],
+    lanes: [Arc<Mailbox>; LANES],
 }
 
-/// The slots that share a thread.
-const LANES: [&[Slot]; 5] = [
-    &[
-        Slot::Jump,
-        Slot::Watch,
-        Slot::Refresh,
-        Slot::Summary,
-        Slot::Timeline,
-        Slot::Changes,
-        Slot::Tree,
-    ],
-    &[Slot::Diff, Slot::Detail, Slot::File, Slot::Raw, Slot::Fetch],
-    &[Slot::Strip],
-    &[Slot::Paint],
-    &[Slot::Search],
-];
+/// How many threads there are.
+const LANES: usize = 6;
+
+/// The thread that serves a slot.
+const fn lane_of(slot: Slot) -> usize {
+    match slot {
+        Slot::Jump | Slot::Summary | Slot::Timeline | Slot::Changes | Slot::Tree => 0,
+        Slot::Diff | Slot::Detail | Slot::File | Slot::Raw | Slot::Fetch | Slot::Problems => 1,
+        Slot::Strip => 2,
+        Slot::Paint => 3,
+        Slot::Search => 4,
+        Slot::Watch | Slot::Refresh => 5,
+    }
+}
 
 /// How soon the file is read again when somebody else is reading from it.
 const RETRY: Duration = Duration::from_millis(20);
 
-type Send = Arc<dyn Fn(Event) + std::marker::Send + Sync>;
+/// Where events go.
+type Sink = Arc<dyn Fn(Event) + Send + Sync>;
 
 impl Worker {
     /// Starts the threads. `send` is called on them with replies, with
@@ -57,10 +56,10 @@ impl Worker {
     /// [`Event::WorkerFailed`] if one of them panics.
     pub fn spawn(
         debugger: Arc<RwLock<Debugger>>,
-        send: impl Fn(Event) + std::marker::Send + Sync + 'static,
+        send: impl Fn(Event) + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let send: Send = Arc::new(send);
-        let lanes = LANES.map(|_| Arc::new(Mailbox::default()));
+        let send: Sink = Arc::new(send);
+        let lanes = [(); LANES].map(|()| Arc::new(Mailbox::default()));
         let worker = Self { lanes };
         for mailbox in &worker.lanes {
             let mailbox = Arc::clone(mailbox);
@@ -86,8 +85,7 @@ impl Worker {
     /// one that can be stopped.
     pub fn request(&self, request: Request) {
         let slot = request.job.slot();
-        let lane = LANES.iter().position(|slots| slots.contains(&slot));
-        if let Some(mailbox) = lane.and_then(|lane| self.lanes.get(lane)) {
+        if let Some(mailbox) = self.lanes.get(lane_of(slot)) {
             mailbox.put(slot, request);
         }
     }
@@ -106,7 +104,7 @@ struct Lane {
     mailbox: Arc<Mailbox>,
     answerer: Answerer,
     debugger: Arc<RwLock<Debugger>>,
-    send: Send,
+    send: Sink,
     watch: Option<Watch>,
 }
 

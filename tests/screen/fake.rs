@@ -82,6 +82,7 @@ impl Fake {
             Job::Watch | Job::Unwatch | Job::StopSearch => return,
             Job::Refresh => Answer::Refreshed(Ok(self.refresh)),
             Job::Summary => Answer::Summary(Box::new(self.summary())),
+            Job::Problems => Answer::Problems(vec![text("line 77: not JSON")]),
             Job::Jump(jump) => {
                 let stop = |spot: Spot| Stop {
                     branch: spot.cursor.branch,

@@ -113,6 +113,19 @@ fn an_empty_tape_says_what_to_do() {
 }
 
 #[test]
+fn what_is_wrong_with_a_file_is_listed() {
+    let mut screen = Screen::open(&demo("damaged"), 100, 30);
+    screen.shows("! 4 problems");
+    screen.keys("!");
+    screen.shows("Before trusting the view");
+    screen.shows("! line 15 (byte 3113): NUL bytes inside the line");
+    screen.hides("more problem");
+    let mut screen = Screen::open(&demo("bug-hunt"), 100, 30);
+    screen.keys("!");
+    screen.shows("Every line of the tape was read, and nothing is missing.");
+}
+
+#[test]
 fn what_failed_ends_the_program_with_its_reason() {
     let mut screen = Screen::new(80, 24, 5);
     let effects = screen.send(Event::WorkerFailed(fake::text("index out of bounds")));

@@ -17,6 +17,9 @@ impl App {
             Answer::Summary(summary) => {
                 self.summary.take(generation, *summary);
             }
+            Answer::Problems(problems) => {
+                self.problems.take(generation, problems);
+            }
             Answer::Jump(answer) => self.take_jump(generation, answer, effects),
             Answer::Timeline(rows) => {
                 let was_at_end = self.step_end() == self.travel.spot();
@@ -180,6 +183,7 @@ impl App {
     /// told more of what was there.
     fn outdate(&mut self) {
         self.summary.outdate();
+        self.problems.outdate();
         self.timeline.rows.outdate();
         self.timeline.strip.outdate();
         self.state.tree.outdate();

@@ -313,6 +313,7 @@ impl App {
     /// Another file stands where the tape was: nothing that is known holds any more.
     pub(super) fn start_over(&mut self) {
         self.summary.outdate();
+        self.problems.outdate();
         self.timeline.rows.clear();
         self.timeline.strip.clear();
         self.state.tree.clear();

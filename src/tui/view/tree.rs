@@ -47,7 +47,11 @@ fn draw_row(row: &TreeRow, pen: &mut Pen<'_>) {
     let size = row.size.filter(|_| !is_directory).map(human::size);
     let size = format!("{:>5}", size.unwrap_or_default());
     pen.right(&SafeText::line(&size), Role::Quiet);
-    let (sign, role) = certainty(row.certainty);
+    let (sign, role) = match row.change {
+        // That it is not there has been said.
+        Some(ChangeKind::Removed) => (" ", Role::Text),
+        _ => certainty(row.certainty),
+    };
     pen.right(&SafeText::literal(sign), role);
     let (sign, role) = change(row);
     pen.right(&SafeText::literal(sign), role);

@@ -34,6 +34,9 @@ pub(super) enum Outcome {
 /// A search ends at this many hits: nobody looks at more.
 const MAX_HITS: usize = 10_000;
 
+/// Problems of the file that are listed; `jukebox verify` lists all.
+const MAX_PROBLEMS: usize = 500;
+
 /// Hits are sent in parcels of this many.
 const PARCEL: usize = 100;
 
@@ -95,6 +98,10 @@ impl Answerer {
 fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
     Some(match job {
         Job::Summary => Answer::Summary(Box::new(debugger.summary())),
+        Job::Problems => {
+            let problems = debugger.problems().into_iter().take(MAX_PROBLEMS);
+            Answer::Problems(problems.map(safe).collect())
+        }
         Job::Jump(jump) => Answer::Jump(land(debugger, jump)),
         Job::Timeline { branch, steps } => {
             Answer::Timeline(debugger.timeline(*branch, steps.clone()))
