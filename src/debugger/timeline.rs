@@ -144,9 +144,9 @@ impl Debugger {
         let total = u64::from(self.steps_on(line));
         let columns = u64::from(columns);
         let cell = |column: u64| {
-            let first = (total * column).div_ceil(columns.max(1)) as u32 + 1;
-            let last = (total * (column + 1)).div_ceil(columns.max(1)) as u32;
-            self.strip_cell(line, first, last.max(first.min(total as u32)))
+            let first = (total * column / columns.max(1)) as u32 + 1;
+            let last = (total * (column + 1) / columns.max(1)) as u32;
+            self.strip_cell(line, first, last.max(first))
         };
         (0..columns.min(columns * total)).map(cell).collect()
     }

@@ -1,10 +1,11 @@
 //! How the screen looks at every size, with and without colour.
 
+use jukebox::debugger::{Debugger, OpenOptions, Source};
 use jukebox::tui::app::AppOptions;
 use jukebox::tui::theme::ColorChoice;
 use ratatui::style::{Color, Modifier};
 
-use crate::{SIZES, Screen};
+use crate::{SIZES, Screen, demo};
 
 #[test]
 fn files_and_differences_stand_beside_the_timeline() {
@@ -134,4 +135,25 @@ fn text_of_the_tape_is_shown_and_not_obeyed() {
     };
     screen.keys("k");
     assert!(screen.buffer().content().iter().any(is_marked));
+}
+
+#[test]
+fn the_strip_is_the_whole_run_at_any_width() {
+    let source = Source::Path(demo("bug-hunt"));
+    let run = Debugger::open(source, &OpenOptions::default()).unwrap();
+    for columns in [1, 2, 7, 28, 29, 30, 100, 139] {
+        let cells = run.strip(0, columns);
+        assert_eq!(cells.len(), usize::from(columns));
+        let stretches: Vec<_> = cells.chunk_by(|a, b| a.steps == b.steps).collect();
+        let mut next = 1;
+        for stretch in stretches {
+            let (first, last) = stretch[0].steps;
+            assert!(
+                first == next && last >= first,
+                "{columns}: {first} to {last}"
+            );
+            next = last + 1;
+        }
+        assert_eq!(next, 30, "{columns}");
+    }
 }
