@@ -101,6 +101,17 @@ impl Pty {
         Ok(last)
     }
 
+    /// Reads until this moment.
+    pub(crate) fn settle_until(&mut self, end: Instant) -> io::Result<()> {
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            self.read(left)?;
+        }
+    }
+
     /// Reads once; false when nothing came in that time, or nothing can come any more.
     pub(crate) fn read(&mut self, patience: Duration) -> io::Result<bool> {
         let timeout = Timespec::try_from(patience).map_err(io::Error::other)?;

@@ -29,15 +29,19 @@ pub(crate) fn small() -> String {
 /// A run of so many prompts, the last of them the last step.
 pub(crate) fn prompts(steps: usize) -> String {
     let mut tape = String::from(HEADER);
-    for seq in 1..=steps {
-        let words = match seq {
-            last if last == steps => LAST_STEP.to_owned(),
-            seq => format!("prompt {seq}"),
-        };
-        let prompt = json!({"seq": seq, "t": seq, "kind": "prompt", "name": "user", "text": words});
-        tape = tape + &prompt.to_string() + "\n";
+    for seq in 1..steps {
+        tape += &prompt(seq);
     }
-    tape
+    let last =
+        json!({"seq": steps, "t": steps, "kind": "prompt", "name": "user", "text": LAST_STEP});
+    tape + &last.to_string() + "\n"
+}
+
+/// The line of a prompt.
+pub(crate) fn prompt(seq: usize) -> String {
+    let words = format!("prompt {seq}");
+    let line = json!({"seq": seq, "t": seq, "kind": "prompt", "name": "user", "text": words});
+    line.to_string() + "\n"
 }
 
 /// A tape with something that fools a terminal in every field that can hold text.

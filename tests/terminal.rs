@@ -1,0 +1,147 @@
+//! The real program in a real (pseudo-)terminal: every way out leaves the terminal as it
+//! was, nothing of a tape reaches it unseen, and no size of it is too odd.
+
+#![cfg(target_os = "linux")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed, also in what its tests share"
+)]
+
+#[path = "terminal/hostile.rs"]
+mod hostile;
+#[path = "terminal/leaving.rs"]
+mod leaving;
+#[path = "support/pty.rs"]
+mod pty;
+#[path = "support/tapes.rs"]
+mod tapes;
+#[path = "terminal/using.rs"]
+mod using;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::process::Pid;
+use tempfile::TempDir;
+
+use pty::Pty;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_jukebox");
+const SIZE: (u16, u16) = (120, 40);
+/// Much longer than anything here takes, also on a machine with other work.
+const PATIENCE: Duration = Duration::from_secs(20);
+const QUIET: Duration = Duration::from_millis(100);
+
+/// The modes that the screen switches on, each as it is switched off.
+const MODES: [&str; 3] = ["1004", "2004", "1049"];
+/// Modes of the mouse: never switched on, and switched off for those who left them on.
+const MOUSE: [&str; 5] = ["1000", "1002", "1003", "1006", "1015"];
+
+/// A world of its own, with one tape in it.
+struct World {
+    directory: TempDir,
+    tape: PathBuf,
+}
+
+impl World {
+    fn new(tape: impl AsRef<[u8]>) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run.jsonl");
+        fs::write(&path, tape).unwrap();
+        Self {
+            directory,
+            tape: path,
+        }
+    }
+
+    /// The program on the tape, once it shows it.
+    fn open(&self, environment: &[(&str, &str)]) -> Pty {
+        let mut pty = self.start(environment);
+        let shown = pty.wait_for(PATIENCE, |screen| {
+            screen.contents().contains(tapes::LAST_STEP)
+        });
+        assert!(shown.unwrap(), "{}", pty.screen().contents());
+        pty.settle(QUIET).unwrap();
+        pty
+    }
+
+    /// The program on the tape as it grows.
+    fn follow(&self) -> Pty {
+        let mut pty = self.start_as(&[], &["--follow"], &[]);
+        let shown = pty.wait_for(PATIENCE, |screen| {
+            screen.contents().contains(tapes::LAST_STEP)
+        });
+        assert!(shown.unwrap(), "{}", pty.screen().contents());
+        pty
+    }
+
+    fn start(&self, environment: &[(&str, &str)]) -> Pty {
+        self.start_as(&[], &[], environment)
+    }
+
+    /// The program with these words before it and these behind it.
+    fn start_as(&self, before: &[&str], behind: &[&str], environment: &[(&str, &str)]) -> Pty {
+        let home = self.directory.path().to_str().unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let mut all = vec![("HOME", home), ("PATH", &path), ("TERM", "xterm-256color")];
+        all.extend(environment);
+        let program = [PROGRAM, "open", self.tape.to_str().unwrap()];
+        Pty::spawn(SIZE, [before, &program, behind].concat(), &all).unwrap()
+    }
+}
+
+fn count(bytes: &[u8], what: &str) -> usize {
+    memchr::memmem::find_iter(bytes, what).count()
+}
+
+/// Everything was switched on and off so many times, in the order that terminals need, and
+/// the terminal's modes are the ones from before.
+fn check_left_clean(pty: &Pty, times: usize) {
+    let bytes = pty.bytes();
+    let text = bytes.escape_ascii().to_string();
+    for mode in MODES {
+        assert_eq!(
+            count(bytes, &format!("\x1b[?{mode}h")),
+            times,
+            "{mode} on: {text}"
+        );
+        assert_eq!(
+            count(bytes, &format!("\x1b[?{mode}l")),
+            times,
+            "{mode} off: {text}"
+        );
+    }
+    for mode in MOUSE {
+        assert_eq!(count(bytes, &format!("\x1b[?{mode}h")), 0, "{text}");
+        assert_eq!(count(bytes, &format!("\x1b[?{mode}l")), times, "{text}");
+    }
+    let last = |what: &str| memchr::memmem::rfind(bytes, what.as_bytes()).unwrap();
+    let order = [
+        "\x1b[?1000l",
+        "\x1b[?2004l",
+        "\x1b[0m",
+        "\x1b[?25h",
+        "\x1b[?1049l",
+    ];
+    let places = order.map(last);
+    assert!(places.is_sorted(), "{places:?}: {text}");
+    assert!(last("\x1b[?25l") < last("\x1b[?25h"), "{text}");
+    assert!(!pty.screen().hide_cursor() && !pty.screen().alternate_screen());
+    assert!(pty.is_as_before().unwrap());
+}
+
+fn after_the_screen(bytes: &[u8]) -> String {
+    let leave = "\x1b[?1049l";
+    let at = memchr::memmem::rfind(bytes, leave.as_bytes()).unwrap();
+    String::from_utf8_lossy(&bytes[at + leave.len()..]).into_owned()
+}
+
+/// The letter by which the system calls the state of a process.
+fn state_of(process: Pid) -> char {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let (_, after) = stat.rsplit_once(") ").unwrap();
+    after.chars().next().unwrap()
+}

@@ -1,0 +1,140 @@
+//! Keys, pastes, the mouse, sizes and a tape that grows, as a terminal sends them.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use super::{PATIENCE, QUIET, SIZE, World, check_left_clean, count, state_of, tapes};
+
+#[test]
+fn a_press_and_a_repeat_move_and_a_release_does_not() {
+    let world = World::new(tapes::prompts(20));
+    for keys in [
+        &b"kkkk"[..],
+        b"\x1b[107;1:1u\x1b[107;1:3u\x1b[107;1:1u\x1b[107;1:2u\x1b[107;1:2u\x1b[107;1:3u",
+        b"\x1b[A\x1b[A\x1bOA\x1b[1;1:2A\x1b[1;1:3A",
+    ] {
+        let mut pty = world.open(&[]);
+        pty.send(keys).unwrap();
+        let moved = pty.wait_for(PATIENCE, |screen| screen.contents().contains("16/20"));
+        assert!(moved.unwrap(), "{}", pty.screen().contents());
+        pty.settle(QUIET).unwrap();
+        assert!(
+            pty.screen().contents().contains("16/20"),
+            "{}",
+            pty.screen().contents()
+        );
+    }
+}
+
+#[test]
+fn a_paste_types_and_does_not_press() {
+    let world = World::new(tapes::small());
+    let mut pty = world.open(&[]);
+    pty.send(b"/\x1b[200~qqqq\x1b[201~").unwrap();
+    let typed = pty.wait_for(PATIENCE, |screen| screen.contents().contains("qqqq"));
+    assert!(typed.unwrap(), "{}", pty.screen().contents());
+    pty.send(b"\x1b").unwrap();
+    pty.settle(QUIET).unwrap();
+    // Outside of a field there is nothing to paste into.
+    pty.send(b"\x1b[200~qqqq\x1b[201~").unwrap();
+    pty.settle(QUIET).unwrap();
+    assert_ne!(state_of(pty.id()), 'Z');
+    pty.send(b"q").unwrap();
+    assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
+}
+
+#[test]
+fn a_storm_of_sizes_ends_where_it_began() {
+    let world = World::new(tapes::prompts(200));
+    let mut pty = world.open(&[]);
+    pty.send(b"100k").unwrap();
+    pty.settle(QUIET).unwrap();
+    let before = pty.screen().contents();
+    assert!(before.contains("100/200"), "{before}");
+    let odd = [
+        (0, 0),
+        (1, 1),
+        (2, 1),
+        (1, 300),
+        (400, 1),
+        (29, 7),
+        (30, 8),
+        (79, 24),
+        (400, 300),
+    ];
+    for (columns, rows) in odd.into_iter().chain(random_sizes(150)) {
+        pty.resize(columns, rows).unwrap();
+        pty.read(Duration::from_millis(12)).unwrap();
+    }
+    pty.resize(SIZE.0, SIZE.1).unwrap();
+    pty.settle(QUIET).unwrap();
+    assert_eq!(pty.screen().contents(), before);
+    pty.send(b"q").unwrap();
+    assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
+    check_left_clean(&pty, 1);
+}
+
+#[test]
+fn the_mouse_and_keys_at_any_size_are_no_fault() {
+    let world = World::new(tapes::prompts(200));
+    let mut pty = world.open(&[]);
+    for (columns, rows) in random_sizes(40) {
+        pty.resize(columns, rows).unwrap();
+        let outside = (u32::from(columns) + 1, u32::from(rows) + 1);
+        for (column, row) in [(u32::from(columns), u32::from(rows)), outside] {
+            let click = format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m");
+            pty.send(click.as_bytes()).unwrap();
+        }
+        pty.send(b"jkhl\t3Gg z?\x1b").unwrap();
+        pty.read(Duration::from_millis(12)).unwrap();
+    }
+    pty.settle(QUIET).unwrap();
+    pty.send(b"\x03").unwrap();
+    assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
+    check_left_clean(&pty, 1);
+}
+
+#[test]
+fn a_fast_writer_freezes_no_key_and_draws_no_flood() {
+    let world = World::new(tapes::prompts(20));
+    let mut pty = world.follow();
+    // Away from the end, so that only the count of steps changes.
+    pty.send(b"g").unwrap();
+    pty.settle(QUIET).unwrap();
+    let drawn = count(pty.bytes(), "\x1b[?25l");
+    let mut tape = File::options().append(true).open(&world.tape).unwrap();
+    let start = Instant::now();
+    let mut seq = 21;
+    let mut slowest = Duration::ZERO;
+    for turn in 1..=10 {
+        let lines: String = (seq..seq + 1000).map(tapes::prompt).collect();
+        seq += 1000;
+        tape.write_all(lines.as_bytes()).unwrap();
+        let pressed = Instant::now();
+        pty.send(b"l").unwrap();
+        let at = format!("step {turn}/");
+        let moved = pty.wait_for(PATIENCE, |screen| screen.contents().contains(&at));
+        assert!(moved.unwrap(), "{}", pty.screen().contents());
+        slowest = slowest.max(pressed.elapsed());
+        pty.settle_until(start + turn * Duration::from_millis(100))
+            .unwrap();
+    }
+    let frames = count(pty.bytes(), "\x1b[?25l") - drawn;
+    assert!(frames <= 45, "{frames} frames in {:?}", start.elapsed());
+    assert!(slowest < Duration::from_secs(1), "a key took {slowest:?}");
+    let all = pty.wait_for(PATIENCE, |screen| screen.contents().contains("/10020"));
+    assert!(all.unwrap(), "{}", pty.screen().contents());
+}
+
+/// Sizes up to 400 × 300, the same every time.
+fn random_sizes(count: usize) -> impl Iterator<Item = (u16, u16)> {
+    let mut random = 1_u64;
+    let mut below = move |end: u64| {
+        random = random
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
+        u16::try_from((random >> 33) % end).unwrap()
+    };
+    std::iter::repeat_with(move || (below(401), below(301))).take(count)
+}
