@@ -191,7 +191,11 @@ fn finish(mut recorder: Recorder, report: &Report) -> Result<(), RecordError> {
     let problems = report.problems.len();
     if problems > 0 {
         let mut note = Event::new(Body::Note {
-            text: format!("{problems} problems of the transcript"),
+            text: human::plural(
+                problems as u64,
+                "problem of the transcript",
+                "problems of the transcript",
+            ),
         });
         let kept = report.problems.iter().take(MAX_PROBLEMS);
         let kept: Vec<Value> = kept.map(problem_value).collect();
