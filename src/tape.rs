@@ -9,6 +9,7 @@
 
 pub(crate) mod blobs;
 mod bytes;
+mod compact;
 mod follow;
 mod index;
 mod lines;
@@ -26,6 +27,7 @@ pub mod format {}
 
 pub use blobs::{BlobError, BlobSource, MAX_BLOB, MAX_CHAIN};
 pub use bytes::TapeBytes;
+pub use compact::{CompactError, Compacted, compact};
 pub use follow::{Change, FollowState};
 pub use index::{
     BlobId, BlobTable, BranchEntry, BranchKind, EventEntry, Events, Index, IndexSink, Indexed,

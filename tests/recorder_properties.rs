@@ -12,7 +12,7 @@ use jukebox::model::{
 };
 use jukebox::tape::{
     BlobSource as _, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Tape, TapeBytes, build,
-    verify,
+    compact, verify,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -350,6 +350,25 @@ proptest! {
         };
         prop_assert_eq!(timeless(&many), timeless(&one));
         prop_assert_eq!(problems(&many), Vec::<String>::new());
+    }
+
+    #[test]
+    fn compacting_changes_nothing_that_is_told(run in any_run()) {
+        let bytes = build(header(), run).unwrap();
+        let (old, events) = read(&bytes);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("compact.jsonl");
+        let compacted = compact(&old, &path).unwrap();
+        let written = std::fs::read(&path).unwrap();
+        prop_assert_eq!(compacted.after, written.len() as u64);
+        prop_assert!(compacted.after <= compacted.before);
+        let (new, again) = read(&written);
+        prop_assert_eq!(&again, &events);
+        let content = |tape: &Tape, event: &Event| given(event.clone(), Some(tape));
+        for event in &events {
+            prop_assert_eq!(content(&new, event), content(&old, event));
+        }
+        prop_assert_eq!(problems(&written), Vec::<String>::new());
     }
 
     #[test]

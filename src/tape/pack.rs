@@ -8,9 +8,42 @@ use std::io;
 use super::wire::v1::Stored;
 use crate::model::BlobHash;
 
-/// Text up to this size stays text: `jq` reads it, and compressing it costs more time than
-/// it saves bytes.
-const SMALL: usize = 8 << 10;
+/// How much is done for a smaller tape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// As much as a run may wait for: text up to 8 KiB stays text, which `jq` reads, and
+    /// compressing it would cost more time than it saves bytes. Larger text is compressed
+    /// where that halves it.
+    Quick,
+    /// As much as it takes.
+    Thorough,
+}
+
+impl Effort {
+    const fn level(self) -> i32 {
+        match self {
+            Self::Quick => 3,
+            Self::Thorough => 15,
+        }
+    }
+
+    /// Text up to this size stays text.
+    const fn small(self) -> usize {
+        match self {
+            Self::Quick => 8 << 10,
+            Self::Thorough => 256,
+        }
+    }
+
+    /// Bytes that compressed text of this length may take.
+    const fn worth_it(self, text: usize) -> usize {
+        match self {
+            Self::Quick => text / 2,
+            Self::Thorough => text / 8 * 7,
+        }
+    }
+}
+
 /// A larger base is not worth its read.
 const MAX_BASE: usize = 4 << 20;
 /// What a splice takes beside the text it puts in: names, numbers, the base's hash.
@@ -18,13 +51,15 @@ const SPLICE_COST: usize = 128;
 
 /// Chooses and compresses. Keeps the compressor between contents.
 pub(super) struct Packer {
+    effort: Effort,
     zstd: zstd::bulk::Compressor<'static>,
 }
 
 impl Packer {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(super) fn new(effort: Effort) -> io::Result<Self> {
         Ok(Self {
-            zstd: zstd::bulk::Compressor::new(3)?,
+            effort,
+            zstd: zstd::bulk::Compressor::new(effort.level())?,
         })
     }
 
@@ -32,17 +67,32 @@ impl Packer {
     pub(super) fn whole<'a>(&mut self, bytes: &'a [u8]) -> io::Result<Stored<'a>> {
         let text = std::str::from_utf8(bytes).ok();
         if let Some(text) = text
-            && bytes.len() <= SMALL
+            && bytes.len() <= self.effort.small()
         {
             return Ok(Stored::Text(text));
         }
         let frame = self.zstd.compress(bytes)?;
-        // Base64 makes three bytes four. Half of the text is worth not being able to read it.
         Ok(match text {
-            Some(text) if frame.len() / 3 * 4 > bytes.len() / 2 => Stored::Text(text),
+            Some(text) if base64_len(frame.len()) > self.effort.worth_it(bytes.len()) => {
+                Stored::Text(text)
+            }
             _ => Stored::Zstd(frame),
         })
     }
+}
+
+/// About how many bytes a content takes in its line.
+pub(super) fn cost(stored: &Stored<'_>) -> usize {
+    match stored {
+        Stored::Elsewhere => 0,
+        Stored::Text(text) => text.len(),
+        Stored::Zstd(frame) => base64_len(frame.len()),
+        Stored::Splice { ins, .. } => ins.len() + SPLICE_COST,
+    }
+}
+
+const fn base64_len(len: usize) -> usize {
+    len.div_ceil(3) * 4
 }
 
 impl std::fmt::Debug for Packer {
@@ -56,8 +106,13 @@ pub(super) fn is_base(len: u64) -> bool {
     len <= MAX_BASE as u64
 }
 
-/// The content as a change of `base`, where that takes less than a quarter of it.
-pub(super) fn splice<'a>(name: BlobHash, base: &[u8], bytes: &'a [u8]) -> Option<Stored<'a>> {
+/// The content as a change of `base`, where that takes fewer than `limit` bytes.
+pub(super) fn splice<'a>(
+    name: BlobHash,
+    base: &[u8],
+    bytes: &'a [u8],
+    limit: usize,
+) -> Option<Stored<'a>> {
     let shorter = base.len().min(bytes.len());
     let mut start = common(
         base.chunks(CHUNK),
@@ -80,13 +135,13 @@ pub(super) fn splice<'a>(name: BlobHash, base: &[u8], bytes: &'a [u8]) -> Option
         tail -= 1;
     }
     let ins = bytes.get(start..bytes.len() - tail)?;
-    let is_small = (ins.len() + SPLICE_COST).saturating_mul(4) < bytes.len();
-    Some(Stored::Splice {
+    let stored = Stored::Splice {
         base: name,
         at: start as u64,
         del: (base.len() - tail - start) as u64,
-        ins: std::str::from_utf8(ins).ok().filter(|_| is_small)?,
-    })
+        ins: std::str::from_utf8(ins).ok()?,
+    };
+    (cost(&stored) < limit).then_some(stored)
 }
 
 /// Compared at once.

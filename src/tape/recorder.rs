@@ -68,7 +68,7 @@ use sink::Sink;
 use written::{Written, begins_the_run};
 
 use super::blobs::{BlobError, BlobSource};
-use super::pack::Packer;
+use super::pack::{Effort, Packer};
 use super::wire::v1::Stored;
 use super::{Tape, TapeBytes};
 use crate::model::{BlobHash, Body, Event, Header, LineHash, Micros, Outcome, Seq, SnapshotReason};
@@ -169,7 +169,7 @@ impl Recorder {
             sink,
             tape,
             written: Written::default(),
-            packer: Packer::new()?,
+            packer: Packer::new(Effort::Quick)?,
             clock: Clock::Still,
             is_fork: false,
             next_seq: 0,

@@ -78,7 +78,8 @@ impl Recorder {
             return self.put_line(event, &Stored::Elsewhere);
         }
         let base = self.base_of(event, bytes.len());
-        let spliced = base.and_then(|(base, base_bytes)| splice(base, &base_bytes, bytes));
+        let spliced =
+            base.and_then(|(base, base_bytes)| splice(base, &base_bytes, bytes, bytes.len() / 4));
         if let Some(stored @ Stored::Splice { base, .. }) = &spliced {
             self.put_line(event, stored)?;
             self.written.chained(name, base);

@@ -1,5 +1,6 @@
 //! Version 1 of the wire, as `FORMAT.md` says.
 
+mod carry;
 mod content;
 mod decode;
 mod directory;
@@ -11,6 +12,7 @@ mod loose;
 mod object;
 mod scan;
 
+pub use carry::{Carried, carry_line};
 pub use content::{BlobParts, decode_blob, snapshot_directories};
 pub use decode::decode_event;
 pub use directory::{

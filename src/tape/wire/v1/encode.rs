@@ -196,7 +196,7 @@ fn put_head(line: &mut Object, body: &Body, stored: &Stored<'_>) {
         Body::Raw { format, bytes } => {
             line.put("name", format);
             line.put("len", &bytes.len());
-            line.put_some("enc", enc_word(stored).as_ref());
+            line.put_some("enc", stored_word(stored).as_ref());
         }
         Body::Other { fields, .. } => put_loose_head(line, fields),
         Body::TxnBegin | Body::TxnCommit | Body::Note { .. } | Body::Gap { .. } => {}
@@ -215,7 +215,7 @@ fn put_content_head(line: &mut Object, content: &Content, stored: &Stored<'_>) {
         Content::Blob { hash, len, .. } => {
             line.put_hash("blob", Some(hash));
             line.put("len", len);
-            line.put_some("enc", enc_word(stored).as_ref());
+            line.put_some("enc", stored_word(stored).as_ref());
             if let Stored::Splice { base, .. } = stored {
                 line.put_hash("base", Some(base));
             }
@@ -235,7 +235,8 @@ fn put_redacted(line: &mut Object, content: &Content) {
     }
 }
 
-const fn enc_word(stored: &Stored<'_>) -> Option<&'static str> {
+/// The word that says how a content travels.
+pub(super) const fn stored_word(stored: &Stored<'_>) -> Option<&'static str> {
     match stored {
         Stored::Elsewhere => None,
         Stored::Text(_) => Some("text"),
@@ -320,7 +321,8 @@ fn put_content(line: &mut Object, body: &Body, stored: &Stored<'_>) {
     }
 }
 
-fn put_stored(line: &mut Object, stored: &Stored<'_>) {
+/// The content fields of a content.
+pub(super) fn put_stored(line: &mut Object, stored: &Stored<'_>) {
     match stored {
         Stored::Elsewhere => {}
         Stored::Text(text) => line.put("text", text),

@@ -35,6 +35,12 @@ pub enum LineError {
 
 /// Parses the first record of `json`; also says how many bytes it takes.
 pub fn parse_record(json: &str) -> Result<(Line<'_>, usize), LineError> {
+    let (fields, end) = parse_fields(json)?;
+    Ok((line_of(fields), end))
+}
+
+/// The fields of the first record of `json`, in order; also says how many bytes it takes.
+pub(super) fn parse_fields(json: &str) -> Result<(RawFields<'_>, usize), LineError> {
     let mut stream = serde_json::Deserializer::from_str(json).into_iter::<&RawValue>();
     let raw = match stream.next() {
         Some(Ok(raw)) => raw,
@@ -46,10 +52,13 @@ pub fn parse_record(json: &str) -> Result<(Line<'_>, usize), LineError> {
         return Err(LineError::NotAnObject);
     }
     let fields: Fields<'_> = serde_json::from_str(raw.get()).map_err(LineError::NotJson)?;
-    Ok((line_of(fields.0), end))
+    Ok((fields.0, end))
 }
 
-fn line_of<'a>(fields: Vec<(Cow<'a, str>, &'a RawValue)>) -> Line<'a> {
+/// Fields as they stand, a repeated one as often as it stands there.
+pub(super) type RawFields<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
+
+fn line_of(fields: RawFields<'_>) -> Line<'_> {
     let mut line = Line::default();
     let mut is_past_prev = false;
     let first = fields.iter().map(|(key, _)| &**key).take(3);
@@ -71,7 +80,7 @@ fn line_of<'a>(fields: Vec<(Cow<'a, str>, &'a RawValue)>) -> Line<'a> {
     line
 }
 
-fn scalar(json: &str) -> Option<Scalar<'_>> {
+pub(super) fn scalar(json: &str) -> Option<Scalar<'_>> {
     match json {
         "true" => Some(Scalar::Bool(true)),
         "false" => Some(Scalar::Bool(false)),
@@ -82,8 +91,7 @@ fn scalar(json: &str) -> Option<Scalar<'_>> {
     }
 }
 
-/// The fields of an object in order, a repeated one as often as it stands there.
-struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+struct Fields<'a>(RawFields<'a>);
 
 impl<'de> serde::Deserialize<'de> for Fields<'de> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
