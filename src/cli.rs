@@ -10,6 +10,7 @@
 mod arguments;
 mod cat;
 mod checkout;
+mod compact;
 mod diff;
 mod environment;
 mod failure;
@@ -96,6 +97,7 @@ enum Command {
     Search(search::Args),
     Verify(verify::Args),
     Import(import::Args),
+    Compact(compact::Args),
 }
 
 /// Does what was typed, and says with which code to end.
@@ -151,6 +153,7 @@ fn dispatch(
         Some(Command::Search(args)) => args.run(around, out),
         Some(Command::Verify(args)) => args.run(around, out),
         Some(Command::Import(args)) => args.run(around, out),
+        Some(Command::Compact(args)) => args.run(around, out),
     }
 }
 

@@ -8,6 +8,7 @@
 //! user's directories come in as [`Places`].
 
 mod checkout;
+mod compact;
 mod detail;
 mod difference;
 mod files;
@@ -27,6 +28,7 @@ pub use checkout::{
     Checkout, CheckoutError, CheckoutOptions, CheckoutReport, CheckoutRow, Doubt, OutsideLinks,
     Skipped,
 };
+pub use compact::{CompactError, Compacted};
 pub use files::Expanded;
 pub use follow::{Refresh, Watch};
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};

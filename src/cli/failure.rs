@@ -7,7 +7,9 @@ use std::io;
 
 use color_eyre::config::{HookBuilder, Theme};
 
-use crate::debugger::{CheckoutError, ImportError, LocateError, OpenError, QueryError, ReadError};
+use crate::debugger::{
+    CheckoutError, CompactError, ImportError, LocateError, OpenError, QueryError, ReadError,
+};
 use crate::model::{PathError, PlaceError};
 use crate::text::sanitize_block;
 
@@ -214,6 +216,21 @@ impl From<CheckoutError> for Failure {
             CheckoutError::Stopped { .. } => Self::machine(format!(
                 "{error}; they are still there, and nothing else was touched"
             )),
+        }
+    }
+}
+
+impl From<CompactError> for Failure {
+    fn from(error: CompactError) -> Self {
+        match error {
+            CompactError::Exists(_) => {
+                Self::conflict(format!("{error}; nothing was written: name a new file"))
+            }
+            CompactError::Io { ref source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Self::unusable(format!("{error}; nothing was written"))
+            }
+            CompactError::Io { .. } => Self::machine(format!("{error}; the old tape is untouched")),
+            CompactError::Differs(_) => Self::no(error.to_string()),
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::model::{Body, Event, Outcome, Problem, ProblemKind};
 use crate::tape::{
     RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Tape, TapeBytes,
 };
+use crate::text::human;
 
 pub use crate::import::{EditCounts, Report as ImportReport};
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Debugger, Expanded, FileContent, TreeRow};
-use crate::model::{Certainty, ChangeKind, Cursor, EntryKind, TapePath};
+use crate::model::{Certainty, ChangeKind, Cursor, EntryKind, KnownLines, TapePath};
 use crate::text::diff::{self, Named};
 use crate::text::{DiffKind, FileDiff, GitMode, SafeText};
 
@@ -46,6 +46,7 @@ pub struct Patch {
 enum Side {
     Absent,
     Known(GitMode, Option<u32>, Arc<[u8]>),
+    Lines(KnownLines),
     Unknown(SafeText),
 }
 
@@ -66,10 +67,12 @@ impl Debugger {
         } else {
             tree_changes(self.whole_tree(from), other.whole_tree(to))
         };
-        changes.into_iter().map(move |(path, change)| {
+        changes.into_iter().filter_map(move |(path, change)| {
             let before = self.side(from, &path);
             let after = other.side(to, &path);
-            patch(path, change, before, after, form)
+            let is_same =
+                matches!((&before.1, &after.1), (Side::Lines(one), Side::Lines(two)) if one == two);
+            (!is_same).then(|| patch(path, change, before, after, form))
         })
     }
 
@@ -92,7 +95,7 @@ impl Debugger {
         };
         let side = match self.content(&state, path).0 {
             FileContent::Bytes(bytes) => Side::Known(mode, state.mode, bytes),
-            FileContent::Lines(_) => Side::Unknown(SafeText::literal("only some lines are known")),
+            FileContent::Lines(known) => Side::Lines(known),
             FileContent::Nothing(why) => Side::Unknown(why),
         };
         (state.certainty, side)
@@ -108,6 +111,9 @@ fn tree_changes(
     for (path, before) in before {
         match after.remove(&path) {
             None => changes.push((path, ChangeKind::Removed)),
+            Some(after) if !is_known(&before) || !is_known(&after) => {
+                changes.push((path, ChangeKind::Suspected));
+            }
             Some(after) if is_same(&before, &after) => {}
             Some(_) => changes.push((path, ChangeKind::Modified)),
         }
@@ -123,10 +129,12 @@ fn is_same(before: &TreeRow, after: &TreeRow) -> bool {
         (Some(one), Some(two)) => one == two,
         _ => true,
     };
-    let is_known = before.blob.is_some() || before.target.is_some();
     has_same_mode
-        && is_known
         && (before.kind, before.blob, &before.target) == (after.kind, after.blob, &after.target)
+}
+
+fn is_known(row: &TreeRow) -> bool {
+    row.blob.is_some() || row.target.is_some()
 }
 
 fn patch(
@@ -145,10 +153,6 @@ fn patch(
         remarks: Vec::new(),
         path,
     };
-    if change == ChangeKind::Suspected {
-        patch.remark("something may have written it, and nobody saw");
-        return patch;
-    }
     for (certainty, when) in [(certainty_before, "before"), (certainty_after, "after")] {
         if matches!(certainty, Certainty::Uncertain | Certainty::Redacted) {
             patch.remark(&format!("{when}: {certainty}"));
@@ -157,6 +161,14 @@ fn patch(
     let (old, new) = match (before, after) {
         (Side::Unknown(why), _) | (_, Side::Unknown(why)) => {
             patch.remark(&format!("not in the patch: {why}"));
+            return patch;
+        }
+        (Side::Lines(_), _) | (_, Side::Lines(_)) => {
+            patch.remark("not in the patch: only some lines are known");
+            return patch;
+        }
+        _ if change == ChangeKind::Suspected => {
+            patch.remark("something may have written it, and nobody saw");
             return patch;
         }
         (old, new) => (old.known(), new.known()),
@@ -230,7 +242,7 @@ impl Side {
                 has_mode: mode == GitMode::Symlink || bits.is_some(),
                 bytes,
             }),
-            Self::Absent | Self::Unknown(_) => None,
+            Self::Absent | Self::Lines(_) | Self::Unknown(_) => None,
         }
     }
 }

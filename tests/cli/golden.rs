@@ -7,7 +7,7 @@ fn the_whole_help() {
     let world = World::new(&[]);
     let verbs = [
         "open", "demo", "log", "show", "tree", "cat", "diff", "checkout", "search", "verify",
-        "import",
+        "import", "compact",
     ];
     let helps = verbs.map(|verb| format!("{verb} --help"));
     let mut commands = vec!["--help"];
@@ -185,4 +185,22 @@ fn import() {
     ];
     world.check_golden("import", &commands);
     assert!(!world.path("other.jsonl").exists());
+}
+
+#[test]
+fn compact() {
+    let world = World::new(&["run.jsonl"]);
+    world.put("damaged.jsonl", super::bad_input::damaged());
+    let commands = [
+        "compact run.jsonl -o small.jsonl",
+        "compact run.jsonl -o small.jsonl",
+        "compact run.jsonl -o json.jsonl --json",
+        "compact damaged.jsonl -o mended.jsonl",
+        "compact run.jsonl -o no/where.jsonl",
+        "compact run.jsonl",
+        "verify small.jsonl",
+        "cat small.jsonl@main:end src/parse.rs",
+        "diff run.jsonl@main:end small.jsonl@main:end",
+    ];
+    world.check_golden("compact", &commands);
 }
