@@ -3,18 +3,20 @@
 //! A transcript that is opened is kept as a tape among the user's data, under an id made of
 //! its bytes, so that the same transcript is imported once. The transcript itself is only read.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::open::Opened;
 use super::{OpenError, OpenOptions, Source};
 use crate::import::Report;
 use crate::import::base::{BaseError, open_base};
 use crate::import::claude_code::{self, Options, Transcript};
-use crate::model::{Body, Event, Outcome, Problem, ProblemKind};
+use crate::model::{Body, Certainty, Cursor, EntryKind, Event, Outcome, Problem, ProblemKind};
+use crate::state::State;
 use crate::tape::{
     RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Tape, TapeBytes,
 };
@@ -24,8 +26,9 @@ pub use crate::import::{EditCounts, Report as ImportReport};
 
 /// Problems of a transcript that are kept in its tape; more are counted.
 const MAX_PROBLEMS: usize = 1000;
-/// The field of a note in which they are kept.
+/// The fields of a note in which they are kept, and what was not understood.
 const PROBLEMS: &str = "problems";
+const NOT_UNDERSTOOD: &str = "not_understood";
 
 /// A transcript cannot be imported. What was begun was removed again.
 #[derive(Debug, thiserror::Error)]
@@ -73,7 +76,10 @@ impl From<Imported> for ImportError {
 /// Imports a transcript to a new tape at `out`, which must not exist yet.
 pub fn import(source: Source, out: &Path, options: &OpenOptions) -> Result<Report, ImportError> {
     let opened = Opened::expect_transcript(source)?;
-    let written = import_to(opened.transcript(), out, options);
+    let written = import_to(opened.transcript(), out, options).and_then(|mut report| {
+        report.files = census(TapeBytes::File(File::open(out)?.into()))?;
+        Ok(report)
+    });
     if written.is_err() && !matches!(written, Err(ImportError::Exists(_))) {
         // A tape that is not whole would pass for the whole run.
         let _ = fs::remove_file(out);
@@ -84,8 +90,27 @@ pub fn import(source: Source, out: &Path, options: &OpenOptions) -> Result<Repor
 /// Imports a transcript into memory, to see what the import makes of it.
 pub fn import_report(source: Source, options: &OpenOptions) -> Result<Report, ImportError> {
     let opened = Opened::expect_transcript(source)?;
-    let (report, _) = import_into_memory(opened.transcript(), options)?;
+    let (mut report, bytes) = import_into_memory(opened.transcript(), options)?;
+    report.files = census(bytes)?;
     Ok(report)
+}
+
+/// How many files are known how well at the end of a tape, as everything else shows them:
+/// the importer's own view does not count what a gap puts in doubt.
+fn census(bytes: TapeBytes) -> io::Result<BTreeMap<Certainty, u64>> {
+    let mut state = State::default();
+    let tape = Tape::read(bytes, &mut state)?;
+    let end = Cursor {
+        position: tape.index.events.len(),
+        branch: tape.index.current_line,
+    };
+    let mut files = BTreeMap::new();
+    state.walk(&tape.index.blobs, end, &mut |_, child| {
+        if child.state.kind != EntryKind::Directory {
+            *files.entry(child.state.certainty).or_default() += 1;
+        }
+    });
+    Ok(files)
 }
 
 fn import_to(
@@ -187,10 +212,11 @@ fn recorder_options() -> RecorderOptions {
     }
 }
 
-/// Ends a tape that was imported. What was wrong with the transcript is kept in it.
+/// Ends a tape that was imported. What was wrong with the transcript, and what of it was
+/// not understood, is kept in it.
 fn finish(mut recorder: Recorder, report: &Report) -> Result<(), RecordError> {
     let problems = report.problems.len();
-    if problems > 0 {
+    if problems > 0 || !report.not_understood.is_empty() {
         let mut note = Event::new(Body::Note {
             text: human::plural(
                 problems as u64,
@@ -201,6 +227,8 @@ fn finish(mut recorder: Recorder, report: &Report) -> Result<(), RecordError> {
         let kept = report.problems.iter().take(MAX_PROBLEMS);
         let kept: Vec<Value> = kept.map(problem_value).collect();
         note.extra.insert(PROBLEMS.to_owned(), kept.into());
+        let sorts = json!(report.not_understood);
+        note.extra.insert(NOT_UNDERSTOOD.to_owned(), sorts);
         recorder.append(note)?;
     }
     recorder.close(Outcome::None)
@@ -215,26 +243,48 @@ fn problem_value(problem: &Problem) -> Value {
     })
 }
 
-/// What was wrong with the transcript that a tape was imported from.
-pub(super) fn transcript_problems(tape: &Tape) -> Vec<Problem> {
-    // The note stands before the last snapshot and the end.
-    const BACK: u32 = 4;
-    let events = tape.index.events.len();
-    let last = (events.saturating_sub(BACK)..events).rev();
-    let note = last
-        .filter_map(|position| tape.event(position).ok())
-        .find(|event| event.extra.contains_key(PROBLEMS));
-    let kept = note.and_then(|mut note| note.extra.remove(PROBLEMS));
-    let Some(Value::Array(kept)) = kept else {
-        return Vec::new();
-    };
-    let problem = |value: &Value| {
-        Some(Problem {
-            line: value.get("line")?.as_u64()?,
-            offset: value.get("offset")?.as_u64()?,
-            kind: ProblemKind::parse(value.get("kind")?.as_str()?)?,
-            message: value.get("message")?.as_str()?.to_owned(),
-        })
-    };
-    kept.iter().filter_map(problem).collect()
+/// What is to be known of the transcript that a tape was imported from.
+#[derive(Default)]
+pub(super) struct Provenance {
+    /// What was wrong with it.
+    pub(super) problems: Vec<Problem>,
+    /// What a person should know before trusting the view, one sentence each.
+    pub(super) notices: Vec<String>,
+}
+
+impl Provenance {
+    pub(super) fn of(tape: &Tape) -> Self {
+        // The note stands before the end.
+        const BACK: u32 = 4;
+        let events = tape.index.events.len();
+        let mut last = (events.saturating_sub(BACK)..events).rev();
+        let note = last.find_map(|position| {
+            let event = tape.event(position).ok()?;
+            event.extra.contains_key(PROBLEMS).then_some(event.extra)
+        });
+        let field = |key: &str| note.as_ref().and_then(|fields| fields.get(key));
+        let problems = field(PROBLEMS).and_then(Value::as_array);
+        let sorts = field(NOT_UNDERSTOOD).and_then(Value::as_object);
+        Self {
+            problems: problems.into_iter().flatten().filter_map(problem).collect(),
+            notices: sorts.and_then(not_understood).into_iter().collect(),
+        }
+    }
+}
+
+fn problem(value: &Value) -> Option<Problem> {
+    Some(Problem {
+        line: value.get("line")?.as_u64()?,
+        offset: value.get("offset")?.as_u64()?,
+        kind: ProblemKind::parse(value.get("kind")?.as_str()?)?,
+        message: value.get("message")?.as_str()?.to_owned(),
+    })
+}
+
+/// One sentence that counts what was kept and not understood.
+fn not_understood(sorts: &Map<String, Value>) -> Option<String> {
+    let count = |(sort, count): (&String, &Value)| format!("{count} × {sort}");
+    let counts: Vec<String> = sorts.iter().map(count).collect();
+    let is_empty = counts.is_empty();
+    (!is_empty).then(|| format!("not understood, and kept as it is: {}", counts.join(", ")))
 }

@@ -139,7 +139,9 @@ impl Debugger {
                 let tape = import::imported(opened.transcript(), options)
                     .map_err(|error| OpenError::Import(Box::new(error)))?;
                 let mut run = Self::open_tape(opened.name, tape)?;
-                run.transcript_problems = import::transcript_problems(&run.tape);
+                let provenance = import::Provenance::of(&run.tape);
+                run.transcript_problems = provenance.problems;
+                run.notices = provenance.notices;
                 (run, Sort::Whole)
             }
             Format::Empty if options.awaits_content => {
