@@ -93,7 +93,7 @@ pub fn read_line(line: &[u8], is_record: impl Fn(&str) -> bool) -> LineContent {
                         "NUL bytes inside the line".to_owned(),
                     )
                 } else {
-                    (ProblemKind::NotJson, reason)
+                    (ProblemKind::NotJson, format!("not JSON: {reason}"))
                 };
                 content.pieces.push(Piece::Bad(at..end, kind, reason));
                 at = end;
