@@ -4,7 +4,7 @@
 //! which text it finds, how often, and what becomes of line endings. Here they are, one
 //! tool a file, so that an import can rebuild what a run did without running anything:
 //!
-//! - [`edit`] and [`multi_edit`]: a text is replaced by another (Claude Code);
+//! - [`edit`](fn@edit) and [`multi_edit`]: a text is replaced by another (Claude Code);
 //! - [`StrReplace`]: create, replace, insert, undo (the `str_replace_editor` family);
 //! - [`Patch`]: `apply_patch`, the patch language of Codex;
 //! - [`shell::read`]: which plain file operations a shell command consists of.

@@ -1,7 +1,7 @@
 //! `apply_patch`: the patch language of Codex.
 //!
 //! A patch adds, deletes and updates files. An update's chunks are found by their text, not
-//! by line numbers, in up to four ever laxer ways ([`seek`](self::seek)). The rules are
+//! by line numbers, in up to four ever laxer ways ([`seek`](mod@seek)). The rules are
 //! those of the tool (design, transcripts 3.2). Files of CRLF keep it: a chunk's lines match
 //! modulo the carriage return, and new lines are given one.
 //!
