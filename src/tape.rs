@@ -27,7 +27,7 @@ pub mod format {}
 
 pub use blobs::{BlobError, BlobSource, MAX_BLOB, MAX_CHAIN};
 pub use bytes::TapeBytes;
-pub use compact::{CompactError, Compacted, compact};
+pub use compact::{CompactError, CompactOptions, Compacted, compact};
 pub use follow::{Change, FollowState};
 pub use index::{
     BlobId, BlobTable, BranchEntry, BranchKind, EventEntry, Events, Index, IndexSink, Indexed,

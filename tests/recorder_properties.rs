@@ -11,8 +11,8 @@ use jukebox::model::{
     Scope, SnapshotReason, TapePath, Usage,
 };
 use jukebox::tape::{
-    BlobSource as _, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Tape, TapeBytes, build,
-    compact, verify,
+    BlobSource as _, CompactOptions, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Tape,
+    TapeBytes, build, compact, verify,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -358,7 +358,7 @@ proptest! {
         let (old, events) = read(&bytes);
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("compact.jsonl");
-        let compacted = compact(&old, &path).unwrap();
+        let compacted = compact(&old, &path, &CompactOptions::default()).unwrap();
         let written = std::fs::read(&path).unwrap();
         prop_assert_eq!(compacted.after, written.len() as u64);
         prop_assert!(compacted.after <= compacted.before);

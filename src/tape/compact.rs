@@ -4,6 +4,7 @@
 //! The old tape is left alone. The new one is verified and compared with it event by event
 //! before anybody is told that it is there.
 
+mod history;
 mod rewriter;
 
 use std::collections::BTreeMap;
@@ -14,10 +15,13 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use super::scan::{ScanEnd, scan};
 use super::verify::verify;
 use super::{Tape, TapeBytes};
-use crate::model::{Event, Problem, ProblemKind};
+use crate::model::{Body, Event, LineHash, Problem, ProblemKind, Seq, StepNumber};
+use history::Cut;
 use rewriter::Rewriter;
 
 /// What compacting did.
@@ -29,6 +33,8 @@ pub struct Compacted {
     pub after: u64,
     /// Events of the new one.
     pub events: u32,
+    /// The first event that was kept, where the history before it was dropped.
+    pub kept_from: Option<Seq>,
     /// Bytes of a torn last line, which the new tape has not.
     pub torn: u64,
 }
@@ -47,25 +53,59 @@ pub enum CompactError {
         /// Why.
         source: io::Error,
     },
+    /// The history cannot be dropped there.
+    #[error("the history cannot be dropped there: {0}")]
+    KeepFrom(String),
     /// The new tape does not say what the old one says. That is a fault of this program.
     #[error("the compacted tape would differ from the old one: {0}; the old one is untouched")]
     Differs(String),
 }
 
+/// How to compact.
+#[derive(Clone, Debug, Default)]
+pub struct CompactOptions {
+    /// Drops the events before this one, and puts a snapshot in their place. What a snapshot
+    /// does not tell goes with them: files outside the workspace, and contents that something
+    /// may have changed unseen.
+    pub keep_from: Option<Seq>,
+    /// Events that forks of the tape begin at: the new header tells the hashes that their
+    /// lines had, which the forks name.
+    pub fork_points: Vec<Seq>,
+}
+
 /// Writes a tape again to a new file at `path`, with mode 0600.
-pub fn compact(tape: &Tape, path: &Path) -> Result<Compacted, CompactError> {
+pub fn compact(
+    tape: &Tape,
+    path: &Path,
+    options: &CompactOptions,
+) -> Result<Compacted, CompactError> {
+    let failed = |source| io_error(path, source);
+    let header = tape.header().map_err(failed)?;
+    let cut = match options.keep_from {
+        Some(_) if header.parent.is_some() => {
+            let why = "a fork's tape does not hold its whole history".to_owned();
+            return Err(CompactError::KeepFrom(why));
+        }
+        Some(seq) => {
+            let cut = history::cut(tape, seq).map_err(failed)?;
+            Some(cut.map_err(CompactError::KeepFrom)?)
+        }
+        None => None,
+    };
+    let kept_from = cut.as_ref().map(|cut| cut.from);
+    let remark = remark(tape, cut.as_ref(), &options.fork_points).map_err(failed)?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true).mode(0o600);
     let file = options.open(path).map_err(|source| match source.kind() {
         io::ErrorKind::AlreadyExists => CompactError::Exists(path.to_owned()),
         _ => io_error(path, source),
     })?;
-    let written = rewrite(tape, BufWriter::new(&file))
+    let written = rewrite(tape, BufWriter::new(&file), cut, remark)
         .and_then(|()| file.sync_all())
         .map_err(|source| io_error(path, source));
     let checked = written.and_then(|()| {
         let bytes = TapeBytes::File(Arc::new(file));
-        let new = compare(tape, bytes).map_err(|source| io_error(path, source))?;
+        let new = compare(tape, bytes, kept_from).map_err(|source| io_error(path, source))?;
         new.map_err(CompactError::Differs)
     });
     match checked {
@@ -73,6 +113,7 @@ pub fn compact(tape: &Tape, path: &Path) -> Result<Compacted, CompactError> {
             before: tape.end.offset,
             after: new.end.offset,
             events: new.index.events.len(),
+            kept_from,
             torn: tape.end.torn,
         }),
         Err(error) => {
@@ -91,8 +132,13 @@ fn io_error(path: &Path, source: io::Error) -> CompactError {
 }
 
 /// Writes the lines of a tape again.
-fn rewrite(tape: &Tape, out: impl Write) -> io::Result<()> {
-    let mut rewriter = Rewriter::new(tape, out)?;
+fn rewrite(
+    tape: &Tape,
+    out: impl Write,
+    cut: Option<Cut>,
+    remark: Option<Value>,
+) -> io::Result<()> {
+    let mut rewriter = Rewriter::new(tape, out, cut, remark)?;
     scan(&tape.bytes, ScanEnd::default(), &mut rewriter)?;
     match rewriter.failure.take() {
         Some(error) => Err(error),
@@ -100,8 +146,40 @@ fn rewrite(tape: &Tape, out: impl Write) -> io::Result<()> {
     }
 }
 
+/// What the header says of this and earlier compacting.
+fn remark(tape: &Tape, cut: Option<&Cut>, fork_points: &[Seq]) -> io::Result<Option<Value>> {
+    if cut.is_none() && fork_points.is_empty() {
+        return Ok(None);
+    }
+    let header = tape.event(0)?;
+    let known = header.extra.get("compacted").and_then(Value::as_object);
+    let mut remark = known.cloned().unwrap_or_default();
+    if let Some(cut) = cut {
+        remark.insert("kept_from".to_owned(), cut.from.0.into());
+        remark.insert("steps".to_owned(), cut.steps.into());
+    }
+    let mut lines = match remark.remove("lines") {
+        Some(Value::Object(lines)) => lines,
+        _ => Map::new(),
+    };
+    for seq in fork_points {
+        if let Some(position) = tape.index.events.position(*seq) {
+            let hash = LineHash::of(&tape.record(position)?).to_string();
+            lines.entry(seq.to_string()).or_insert(hash.into());
+        }
+    }
+    if !lines.is_empty() {
+        remark.insert("lines".to_owned(), lines.into());
+    }
+    Ok(Some(remark.into()))
+}
+
 /// Verifies the new tape and compares it with the old one: the new one, or how it differs.
-fn compare(old: &Tape, bytes: TapeBytes) -> io::Result<Result<Tape, String>> {
+fn compare(
+    old: &Tape,
+    bytes: TapeBytes,
+    kept_from: Option<Seq>,
+) -> io::Result<Result<Tape, String>> {
     let go_on = &mut |_| ControlFlow::Continue(());
     let before = count(&verify(old.bytes.clone(), go_on)?.problems);
     let after = verify(bytes.clone(), go_on)?;
@@ -116,31 +194,51 @@ fn compare(old: &Tape, bytes: TapeBytes) -> io::Result<Result<Tape, String>> {
         }
     }
     let new = Tape::read(bytes, &mut ())?;
-    if new.index.events.len() != old.index.events.len() {
-        let (new, old) = (new.index.events.len(), old.index.events.len());
-        return Ok(Err(format!("{new} events in place of {old}")));
+    let first = |tape: &Tape| match kept_from {
+        Some(seq) => tape.index.events.position(seq),
+        None => Some(0),
+    };
+    let (Some(first_old), Some(first_new)) = (first(old), first(&new)) else {
+        return Ok(Err("the first event that was kept".to_owned()));
+    };
+    let count = |tape: &Tape, first: u32| tape.index.events.len().saturating_sub(first);
+    let (was, is) = (count(old, first_old), count(&new, first_new));
+    if was != is {
+        return Ok(Err(format!("{is} events in place of {was}")));
     }
-    for position in 0..new.index.events.len() {
-        let (seq, other) = (
-            new.index.events.seq(position),
-            old.index.events.seq(position),
-        );
-        let (told, tells) = (old.event(position)?, new.event(position)?);
-        if seq != other || !is_same(&told, &tells) {
+    for ahead in 0..is {
+        let (before, after) = (first_old + ahead, first_new + ahead);
+        let seq = old.index.events.seq(before);
+        let is_there = new.index.events.seq(after) == seq && step(old, before) == step(&new, after);
+        if !is_there || !is_same(&old.event(before)?, &new.event(after)?) {
             return Ok(Err(format!("event {seq}")));
         }
     }
     Ok(Ok(new))
 }
 
+/// The number of an event's step.
+fn step(tape: &Tape, position: u32) -> Option<StepNumber> {
+    let step = tape.index.events.get(position)?.step?;
+    tape.index.number_of(step)
+}
+
 /// Whether two events say the same. The new one may have the time of the event before, where
 /// the old one had none.
 fn is_same(old: &Event, new: &Event) -> bool {
     let mut new = new.clone();
+    let mut old = old.clone();
     if old.head.t.is_none() {
         new.head.t = None;
     }
-    *old == new
+    // The new header may say what was done, and a snapshot may hold what dropped ones held.
+    for event in [&mut old, &mut new] {
+        event.extra.remove("compacted");
+        if let Body::Snapshot { directories, .. } = &mut event.body {
+            directories.clear();
+        }
+    }
+    old == new
 }
 
 fn count(problems: &[Problem]) -> BTreeMap<ProblemKind, usize> {

@@ -76,6 +76,8 @@ pub struct Index {
     agent_numbers: HashMap<Box<[u8]>, u16>,
     last_t: u64,
     is_fork: bool,
+    /// The first event that was kept when a tape's history was dropped.
+    kept_from: u64,
     last_was_orphan: bool,
 }
 
@@ -102,12 +104,21 @@ impl Default for Index {
             agent_numbers: HashMap::new(),
             last_t: 0,
             is_fork: false,
+            kept_from: 0,
             last_was_orphan: false,
         }
     }
 }
 
 impl Index {
+    /// The history before this event was dropped, with so many steps of the main line.
+    fn keep_from(&mut self, seq: u64, steps: u32) {
+        self.kept_from = seq;
+        if let Some(main) = self.branches.first_mut() {
+            main.inherited = steps;
+        }
+    }
+
     /// The index's number of the step with this number on a line.
     pub fn step_on(&self, line: u16, number: StepNumber) -> Option<u32> {
         let mut line = line;

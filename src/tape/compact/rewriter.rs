@@ -1,16 +1,22 @@
 //! The walk that writes a tape again, line for line.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::model::{BlobHash, Body, Content, Event, Kind, LineHash, Problem, Seq};
+use serde_json::{Map, Value};
+
+use super::history::Cut;
+use crate::model::{BlobHash, Body, Content, Event, FileChange, Kind, LineHash, Problem, Seq};
 use crate::tape::lines::{Piece, read_line, to_text};
 use crate::tape::manifest::{Manifest, Node};
 use crate::tape::pack::{Effort, Packer, cost, is_base, splice};
 use crate::tape::scan::{Record, ScanEnd, ScanSink, is_event};
-use crate::tape::wire::v1::{Carried, Stored, carry_line, decode_event, parse_record};
+use crate::tape::wire::v1::{
+    Carried, DirectoryEntry, Stored, carry_line, decode_directory, decode_event, encode_event,
+    parse_record,
+};
 use crate::tape::wire::{Enc, Line};
 use crate::tape::{BlobSource as _, MAX_CHAIN, Tape};
 
@@ -25,6 +31,11 @@ pub(super) struct Rewriter<'a, W> {
     stored: HashMap<BlobHash, usize>,
     prev: Option<LineHash>,
     last_t: u64,
+    cut: Option<Cut>,
+    /// Directories that the new tape holds, where the old history was dropped.
+    directories: HashSet<BlobHash>,
+    /// What the header says of this compacting.
+    remark: Option<Value>,
     pub(super) failure: Option<io::Error>,
 }
 
@@ -39,7 +50,12 @@ struct Packed<'a> {
 }
 
 impl<'a, W: Write> Rewriter<'a, W> {
-    pub(super) fn new(tape: &'a Tape, out: W) -> io::Result<Self> {
+    pub(super) fn new(
+        tape: &'a Tape,
+        out: W,
+        cut: Option<Cut>,
+        remark: Option<Value>,
+    ) -> io::Result<Self> {
         Ok(Self {
             tape,
             out,
@@ -48,6 +64,9 @@ impl<'a, W: Write> Rewriter<'a, W> {
             stored: HashMap::new(),
             prev: None,
             last_t: 0,
+            cut,
+            directories: HashSet::new(),
+            remark,
             failure: None,
         })
     }
@@ -61,6 +80,7 @@ impl<'a, W: Write> Rewriter<'a, W> {
         let content = read_line(bytes, is_event);
         let range = match content.pieces.as_slice() {
             [Piece::Record(range)] if content.remarks.is_empty() => range.clone(),
+            _ if self.is_history(at.offset) => return Ok(()),
             _ => return self.write(bytes),
         };
         let offset = at.offset + range.start as u64;
@@ -68,12 +88,21 @@ impl<'a, W: Write> Rewriter<'a, W> {
         let Ok((line, _)) = parse_record(&record) else {
             return self.write(bytes);
         };
+        let seq = Seq(line.head.seq.unwrap_or_default());
         match self.standing(&line, offset)? {
             Standing::Counts => {}
             Standing::Repeats => return Ok(()),
             Standing::Conflicts => return self.write(bytes),
         }
         let event = decode_event(&line);
+        if event.kind() != Kind::Tape && self.is_history(offset) {
+            self.last_t = line.head.t.unwrap_or(self.last_t);
+            self.manifest.apply(seq, &event);
+            return self.keep_up_to(seq.0);
+        }
+        if self.cut.as_ref().is_some_and(|cut| seq >= cut.from) {
+            self.keep_up_to(seq.0 - 1)?;
+        }
         let content = self.content(&line, &event)?;
         let packed = match &content {
             Some((name, bytes)) => Some(self.pack(*name, bytes, &event)?),
@@ -83,6 +112,13 @@ impl<'a, W: Write> Rewriter<'a, W> {
             whole_cost(&line).is_none_or(|known| cost(&packed.stored) < known)
         };
         self.last_t = line.head.t.unwrap_or(self.last_t);
+        let field = match &event.body {
+            Body::Tape(_) => self.remark.take().map(|remark| ("compacted", remark)),
+            Body::Snapshot {
+                root, directories, ..
+            } if self.cut.is_some() => Some(("dirs", self.directories_of(*root, directories))),
+            _ => None,
+        };
         let carried = Carried {
             t: self.last_t,
             prev: self.prev,
@@ -90,7 +126,7 @@ impl<'a, W: Write> Rewriter<'a, W> {
                 .as_ref()
                 .filter(is_better)
                 .map(|packed| (packed.name, packed.len, &packed.stored)),
-            field: None,
+            field: field.as_ref().map(|(key, value)| (*key, value)),
         };
         let written = carry_line(&record, carried);
         if let Some(Packed {
@@ -105,9 +141,88 @@ impl<'a, W: Write> Rewriter<'a, W> {
             };
             self.stored.entry(*name).or_insert(links);
         }
-        self.manifest
-            .apply(Seq(line.head.seq.unwrap_or_default()), &event);
+        self.manifest.apply(seq, &event);
         self.write(written.as_deref().unwrap_or(bytes))
+    }
+
+    /// Whether a line at this offset is of the history that is dropped.
+    fn is_history(&self, offset: u64) -> bool {
+        self.cut.as_ref().is_some_and(|cut| {
+            let events = &self.tape.index.events;
+            let first = events
+                .position(cut.from)
+                .and_then(|first| events.get(first));
+            offset > 0 && first.is_some_and(|first| offset < first.offset)
+        })
+    }
+
+    /// Writes what is kept of the history, up to this number.
+    fn keep_up_to(&mut self, seq: u64) -> io::Result<()> {
+        let Some(cut) = &mut self.cut else {
+            return Ok(());
+        };
+        let mut due: Vec<u64> = cut
+            .kept
+            .keys()
+            .copied()
+            .filter(|kept| *kept <= seq)
+            .collect();
+        due.sort_unstable();
+        let due: Vec<(u64, Event)> = due
+            .into_iter()
+            .filter_map(|seq| Some((seq, cut.kept.remove(&seq)?)))
+            .collect();
+        for (seq, mut event) in due {
+            event.head.seq = Some(Seq(seq));
+            event.head.t = Some(self.last_t);
+            let content = match &event.body {
+                Body::File(FileChange { content, .. }) | Body::Blob(content) => Some(content),
+                _ => None,
+            };
+            let bytes = match content {
+                Some(Content::Blob { hash, .. }) => self.tape.blob(hash).ok(),
+                _ => None,
+            };
+            let stored = match (&bytes, content) {
+                (Some(bytes), Some(Content::Blob { hash, .. })) => {
+                    self.stored.insert(*hash, 0);
+                    self.packer.whole(bytes)?
+                }
+                _ => Stored::Elsewhere,
+            };
+            if let Body::Snapshot { directories, .. } = &event.body {
+                self.directories
+                    .extend(directories.iter().map(|(hash, _)| *hash));
+            }
+            let line = encode_event(&event, &stored, self.prev);
+            self.write(&line)?;
+        }
+        Ok(())
+    }
+
+    /// The directories that travel in a snapshot: its own, and those that only dropped
+    /// snapshots held.
+    fn directories_of(&mut self, root: BlobHash, own: &[(BlobHash, Arc<[u8]>)]) -> Value {
+        let dropped = self.cut.as_ref().map(|cut| &cut.directories);
+        let mut texts = Map::new();
+        let mut waiting = vec![root];
+        while let Some(hash) = waiting.pop() {
+            if !self.directories.insert(hash) {
+                continue;
+            }
+            let here = own.iter().find(|(known, _)| *known == hash);
+            let text = here.map(|(_, text)| text);
+            let text = text.or_else(|| dropped.and_then(|dropped| dropped.get(&hash)));
+            let Some(text) = text else { continue };
+            for (_, entry) in decode_directory(text).unwrap_or_default() {
+                if let DirectoryEntry::Directory { hash, .. } = entry {
+                    waiting.push(hash);
+                }
+            }
+            let text = String::from_utf8_lossy(text).into_owned();
+            texts.insert(hash.to_string(), text.into());
+        }
+        texts.into()
     }
 
     /// Whether the record at this offset is the one that counts for its number.
@@ -145,7 +260,12 @@ impl<'a, W: Write> Rewriter<'a, W> {
             return Ok(None);
         };
         let is_here = line.head.enc.carries_blob() || line.head.blob.is_none();
-        if !is_here {
+        // Its bytes may have stood in the history that is dropped.
+        let is_dropped = self.cut.is_some()
+            && line.head.enc == Enc::Elsewhere
+            && !self.stored.contains_key(hash)
+            && self.is_stored_in_history(hash);
+        if !is_here && !is_dropped {
             return Ok(None);
         }
         match self.tape.blob(hash) {
@@ -154,6 +274,13 @@ impl<'a, W: Write> Rewriter<'a, W> {
             // Damaged: carried over as it stands.
             Err(_) => Ok(None),
         }
+    }
+
+    fn is_stored_in_history(&self, name: &BlobHash) -> bool {
+        let (blobs, events) = (&self.tape.index.blobs, &self.tape.index.events);
+        let holder = blobs.find(name).and_then(|id| blobs.position(id));
+        let offset = holder.and_then(|holder| events.get(holder));
+        offset.is_some_and(|holder| self.is_history(holder.offset))
     }
 
     fn pack<'b>(

@@ -1,7 +1,7 @@
 //! How an event is entered into the tables of the index.
 
 use super::events::{EventEntry, Origin};
-use super::grouper::flags_of;
+use super::grouper::{Grouped, flags_of};
 use super::pass::Indexed;
 use super::steps::{Lane, StepFlags};
 use super::{BlobId, BranchEntry, BranchKind, Index, TransactionEntry, TransactionState};
@@ -32,9 +32,15 @@ impl Index {
     ) -> Indexed {
         let position = self.events.len();
         let lane = self.lane(head, kind, position);
-        let mut grouper = std::mem::take(&mut self.grouper);
-        let grouped = grouper.group(&mut self.steps, head, kind, position, lane);
-        self.grouper = grouper;
+        // What stands there for later events only is of no step.
+        let grouped = if seq < self.kept_from {
+            Grouped::default()
+        } else {
+            let mut grouper = std::mem::take(&mut self.grouper);
+            let grouped = grouper.group(&mut self.steps, head, kind, position, lane);
+            self.grouper = grouper;
+            grouped
+        };
         self.last_was_orphan = grouped.is_orphan;
         if let Some(step) = grouped.step {
             if grouped.opens

@@ -13,7 +13,7 @@ use crate::tape::wire::{RawHead, Text};
 const RETURNED_CALLS: usize = 64;
 
 /// What an event means for the steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Grouped {
     /// Its step; `None` for the header.
     pub(super) step: Option<u32>,

@@ -3,6 +3,8 @@
 use std::io;
 use std::ops::ControlFlow;
 
+use serde_json::Value;
+
 use super::events::Origin;
 use super::steps::StepFlags;
 use super::{BlobId, Index};
@@ -93,6 +95,8 @@ impl<S: IndexSink> ScanSink for Pass<'_, S> {
         } else if seq > self.expected_seq() {
             self.prove_line(before, record.offset);
             let expected = self.expected_seq();
+            // What a compacted tape dropped on purpose is not missing.
+            let expected = expected.max(self.index.kept_from.min(seq));
             if seq > expected && !self.follows_a_parent() {
                 self.miss(&record, expected, seq);
             }
@@ -142,6 +146,7 @@ impl<S: IndexSink> Pass<'_, S> {
         }
         let header = record.whole.map(Header::of).unwrap_or_default();
         self.index.is_fork = header.has_parent;
+        self.index.keep_from(header.kept_from, header.steps);
         if header.format != "1" {
             let text = format!(
                 "the tape is of format {}; it is read as far as it is like format 1",
@@ -287,10 +292,17 @@ fn unproven(record: &Record<'_>) -> Option<(u64, u64)> {
     is_head_only.then_some((record.offset, record.line_number))
 }
 
+/// Steps that a header may say were dropped: who goes through all numbers must come to an end.
+const MAX_STEPS: u64 = 1 << 24;
+
 /// What the pass wants to know of a header.
 struct Header {
     format: String,
     has_parent: bool,
+    /// Of a tape whose history was dropped: the first event that was kept, and how many steps
+    /// there were before it.
+    kept_from: u64,
+    steps: u32,
 }
 
 impl Default for Header {
@@ -299,6 +311,8 @@ impl Default for Header {
         Self {
             format: "1".to_owned(),
             has_parent: false,
+            kept_from: 0,
+            steps: 0,
         }
     }
 }
@@ -313,6 +327,13 @@ impl Header {
             match &**key {
                 "format" => header.format = raw.get().chars().take(16).collect(),
                 "parent" => header.has_parent = raw.get() != "null",
+                "compacted" => {
+                    let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+                    let number = |key: &str| value.get(key).and_then(Value::as_u64);
+                    header.kept_from = number("kept_from").unwrap_or_default();
+                    let steps = number("steps").unwrap_or_default();
+                    header.steps = steps.min(MAX_STEPS) as u32;
+                }
                 _ => {}
             }
         }

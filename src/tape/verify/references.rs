@@ -9,6 +9,8 @@ pub(super) struct References {
     calls: HashSet<String>,
     agents: HashSet<String>,
     lines: HashSet<String>,
+    /// The history was dropped: an agent may have begun in it.
+    is_cut: bool,
     /// Open transactions with their savepoints.
     transactions: HashMap<String, Vec<String>>,
 }
@@ -24,6 +26,10 @@ impl References {
         let head = &event.head;
         let txn = head.txn.as_deref();
         match &event.body {
+            Body::Tape(_) => {
+                self.is_cut = event.extra.contains_key("compacted");
+                None
+            }
             Body::ToolCall { .. }
             | Body::ModelRequest { .. }
             | Body::ModelResponse { .. }
@@ -44,7 +50,7 @@ impl References {
             Body::AgentEnd { .. } => {
                 let agent = head.agent.as_deref().unwrap_or_default();
                 let text = format!("the agent `{agent}` ends and never began");
-                (!self.agents.contains(agent)).then_some(text)
+                (!self.is_cut && !self.agents.contains(agent)).then_some(text)
             }
             Body::Branch { from, at, .. } => {
                 self.lines.extend(head.branch.clone());
