@@ -28,7 +28,7 @@ pub use checkout::{
     Checkout, CheckoutError, CheckoutOptions, CheckoutReport, CheckoutRow, Doubt, OutsideLinks,
     Skipped,
 };
-pub use compact::{CompactError, Compacted};
+pub use compact::{CompactError, CompactOptions, Compacted};
 pub use files::Expanded;
 pub use follow::{Refresh, Watch};
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};

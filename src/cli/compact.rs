@@ -8,6 +8,8 @@ use super::arguments::TapeArgs;
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::output::{Output, Style};
+use crate::debugger::{CompactOptions, Debugger};
+use crate::model::{Place, Seq};
 use crate::text::SafeText;
 use crate::text::human::{plural, size};
 
@@ -20,6 +22,9 @@ pub(super) struct Args {
     /// The new tape, a new file
     #[arg(short, long, value_name = "NEW")]
     output: PathBuf,
+    /// Drop what happened before this place, and put a snapshot of the files there
+    #[arg(long, value_name = "STEP")]
+    keep_from: Option<Place>,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -27,20 +32,27 @@ pub(super) struct Args {
 
 const HELP: &str = "\
 The new tape is verified and compared with the old one, event by event, before it is there.
+Events and steps keep their numbers, with --keep-from too. It cuts where no call, transaction or
+branch reaches over: at the step, or as little before it as it takes.
 
-JSON, one object: output, before and after (bytes), events, torn (bytes of a cut last line that
-the new tape has not).";
+JSON, one object: output, before and after (bytes), events, kept_from (the first event kept,
+null: all are), torn (bytes of a cut last line that the new tape has not).";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
         let run = self.tape.open(around)?;
-        let done = run.compact(&self.output)?;
+        let options = CompactOptions {
+            keep_from: self.keep_from(&run)?,
+            ..CompactOptions::default()
+        };
+        let done = run.compact(&self.output, &options)?;
         if self.json {
             out.json(&json!({
                 "output": self.output.to_string_lossy(),
                 "before": done.before,
                 "after": done.after,
                 "events": done.events,
+                "kept_from": done.kept_from.map(|seq| seq.0),
                 "torn": done.torn,
             }))?;
             return Ok(Answer::Yes);
@@ -54,5 +66,14 @@ impl Args {
         );
         out.line(Style::Strong, &SafeText::line(&summary))?;
         Ok(Answer::Yes)
+    }
+
+    /// The event that opened the step from which on the tape is kept.
+    fn keep_from(&self, run: &Debugger) -> Result<Option<Seq>, Failure> {
+        let Some(place) = &self.keep_from else {
+            return Ok(None);
+        };
+        let spot = run.locate(place)?;
+        Ok(run.row(run.line_of(spot), spot.step).map(|row| row.seq))
     }
 }

@@ -229,6 +229,7 @@ impl From<CompactError> for Failure {
             CompactError::Io { ref source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Self::unusable(format!("{error}; nothing was written"))
             }
+            CompactError::KeepFrom(_) => Self::unusable(format!("{error}; nothing was written")),
             CompactError::Io { .. } => Self::machine(format!("{error}; the old tape is untouched")),
             CompactError::Differs(_) => Self::no(error.to_string()),
         }

@@ -201,6 +201,9 @@ fn compact() {
         "verify small.jsonl",
         "cat small.jsonl@main:end src/parse.rs",
         "diff run.jsonl@main:end small.jsonl@main:end",
+        "compact run.jsonl -o kept.jsonl --keep-from 2 --json",
+        "compact run.jsonl -o kept.jsonl --keep-from 900",
+        "compact small.jsonl -o cut.jsonl --keep-from 1",
     ];
     world.check_golden("compact", &commands);
 }

@@ -109,7 +109,7 @@ impl<'a, W: Write> Rewriter<'a, W> {
             None => None,
         };
         let is_better = |packed: &&Packed<'_>| {
-            whole_cost(&line).is_none_or(|known| cost(&packed.stored) < known)
+            whole_cost(&line).is_none_or(|(known, name)| cost(&packed.stored) + name < known)
         };
         self.last_t = line.head.t.unwrap_or(self.last_t);
         let field = match &event.body {
@@ -332,17 +332,19 @@ impl<'a, W: Write> Rewriter<'a, W> {
     }
 }
 
-/// What a whole content takes in its line, as it stands there with its name.
-fn whole_cost(line: &Line<'_>) -> Option<usize> {
+/// What a whole content takes in its line, and what its name would add where it has none.
+fn whole_cost(line: &Line<'_>) -> Option<(usize, usize)> {
+    const NAME: usize = 96;
     let field = match line.head.enc {
-        Enc::Text => "text",
+        Enc::Text | Enc::Elsewhere => "text",
         Enc::Zstd => "data",
         _ => return None,
     };
     let is_named = line.head.blob.is_some() || line.head.kind() == Kind::Raw;
     let (_, raw) = line.content.iter().rev().find(|(key, _)| key == field)?;
     // Without its quotes.
-    is_named.then(|| raw.get().len().saturating_sub(2))
+    let known = raw.get().len().saturating_sub(2);
+    Some((known, if is_named { 0 } else { NAME }))
 }
 
 enum Standing {

@@ -2,11 +2,12 @@
 //! travels and what chains it to the line before.
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::RawHead;
 use super::encode::{Encoded, Stored, put_stored, stored_word};
 use super::head::Put;
-use super::line::{parse_fields, scalar};
+use super::line::{RawFields, parse_fields, scalar};
 use super::loose::LOOSE_HEAD;
 use super::object::Object;
 use crate::model::{BlobHash, LineHash};
@@ -25,37 +26,54 @@ pub struct Carried<'a> {
     pub field: Option<(&'a str, &'a Value)>,
 }
 
-/// Writes the line of a record again. Where its head cannot be put in order, all its fields
-/// are written as they stood, without `prev`: such a line may have any order.
+/// Writes the line of a record again. A line that has `prev` gets another one, and its head
+/// is put in order; a line without, or with a head that cannot be put in order, keeps the
+/// order it has, and has no `prev`.
 pub fn carry_line(record: &str, carried: Carried<'_>) -> Option<Encoded> {
     let (fields, _) = parse_fields(record).ok()?;
-    let mut head: Vec<(&str, &serde_json::value::RawValue)> = Vec::new();
-    let mut is_orderly = true;
-    let mut seen = RawHead::default();
-    for (key, raw) in &fields {
-        let Some(value) = scalar(raw.get()) else {
-            is_orderly &= !RawHead::is_head_field(key.as_bytes());
-            continue;
-        };
-        match seen.put(key.as_bytes(), value) {
-            Put::Taken => {
-                is_orderly &= !head.iter().any(|(known, _)| known == key);
-                head.push((key, raw));
-            }
-            Put::BadType => is_orderly = false,
-            Put::NotHead => {}
-        }
-    }
-    is_orderly &= seen.seq.is_some() && seen.kind.is_some();
     let mut line = Object::new();
-    if !is_orderly {
-        for (key, raw) in &fields {
-            if key != "prev" {
-                line.put(key, raw);
-            }
-        }
-        return Some(line.finish());
+    match orderly_head(&fields) {
+        Some(head) => put_head(&mut line, &head, carried),
+        None => put_as_it_stands(&mut line, &fields, carried),
     }
+    for (key, raw) in &fields {
+        if !RawHead::is_head_field(key.as_bytes()) && !carried.replaces(key) {
+            line.put(key, raw);
+        }
+    }
+    if let Some((.., stored)) = carried.content {
+        put_stored(&mut line, stored);
+    }
+    if let Some((key, value)) = carried.field {
+        line.put(key, value);
+    }
+    Some(line.finish())
+}
+
+type Head<'a> = Vec<(&'a str, &'a RawValue)>;
+
+/// The head of a line that has `prev`, if each of its fields stands there once and is of its
+/// type.
+fn orderly_head<'a>(fields: &'a RawFields<'a>) -> Option<Head<'a>> {
+    let mut head: Head<'a> = Vec::new();
+    let mut seen = RawHead::default();
+    for (key, raw) in fields {
+        let put = match scalar(raw.get()) {
+            Some(value) => seen.put(key.as_bytes(), value),
+            None if RawHead::is_head_field(key.as_bytes()) => Put::BadType,
+            None => Put::NotHead,
+        };
+        match put {
+            Put::Taken if !head.iter().any(|(known, _)| known == key) => head.push((key, raw)),
+            Put::NotHead => {}
+            Put::Taken | Put::BadType => return None,
+        }
+    }
+    let is_orderly = seen.seq.is_some() && seen.kind.is_some() && seen.prev.is_some();
+    is_orderly.then_some(head)
+}
+
+fn put_head(line: &mut Object, head: &Head<'_>, carried: Carried<'_>) {
     let find = |key: &str| {
         let found = head.iter().find(|(known, _)| *known == key);
         found.map(|(_, raw)| *raw).filter(|raw| raw.get() != "null")
@@ -68,7 +86,32 @@ pub fn carry_line(record: &str, carried: Carried<'_>) -> Option<Encoded> {
     line.put_some("kind", find("kind").as_ref());
     let first = ["step", "branch", "agent", "call", "txn"];
     for key in first.into_iter().chain(LOOSE_HEAD).chain(["title"]) {
-        match (carried.content, key) {
+        if !carried.put_content_head(line, key) {
+            line.put_some(key, find(key).as_ref());
+        }
+    }
+    line.put_some("prev", carried.prev.map(|prev| prev.to_string()).as_ref());
+}
+
+fn put_as_it_stands(line: &mut Object, fields: &RawFields<'_>, carried: Carried<'_>) {
+    for (key, raw) in fields {
+        let is_head = RawHead::is_head_field(key.as_bytes()) && key != "prev";
+        if is_head && !(carried.content.is_some() && CONTENT_HEAD.contains(&&**key)) {
+            line.put(key, raw);
+        }
+    }
+    for key in CONTENT_HEAD {
+        carried.put_content_head(line, key);
+    }
+}
+
+/// The fields of the head that say how a content travels.
+const CONTENT_HEAD: [&str; 4] = ["blob", "len", "enc", "base"];
+
+impl Carried<'_> {
+    /// Puts a field of the head that is of the new content; whether it is one.
+    fn put_content_head(&self, line: &mut Object, key: &str) -> bool {
+        match (self.content, key) {
             (Some((Some(hash), ..)), "blob") => line.put_hash("blob", Some(&hash)),
             (Some((_, len, _)), "len") => line.put("len", &len),
             (Some((.., stored)), "enc") => line.put_some("enc", stored_word(stored).as_ref()),
@@ -77,23 +120,14 @@ pub fn carry_line(record: &str, carried: Carried<'_>) -> Option<Encoded> {
                     line.put_hash("base", Some(base));
                 }
             }
-            _ => line.put_some(key, find(key).as_ref()),
+            _ => return false,
         }
+        true
     }
-    line.put_some("prev", carried.prev.map(|prev| prev.to_string()).as_ref());
-    for (key, raw) in &fields {
-        let is_replaced = carried.content.is_some()
-            && matches!(&**key, "text" | "data" | "at_byte" | "del" | "ins")
-            || carried.field.is_some_and(|(field, _)| field == key);
-        if !RawHead::is_head_field(key.as_bytes()) && !is_replaced {
-            line.put(key, raw);
-        }
+
+    /// Whether a content field gives way to another one.
+    fn replaces(&self, key: &str) -> bool {
+        let is_content = matches!(key, "text" | "data" | "at_byte" | "del" | "ins");
+        self.content.is_some() && is_content || self.field.is_some_and(|(field, _)| field == key)
     }
-    if let Some((.., stored)) = carried.content {
-        put_stored(&mut line, stored);
-    }
-    if let Some((key, value)) = carried.field {
-        line.put(key, value);
-    }
-    Some(line.finish())
 }
