@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may unwrap")]
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
@@ -12,7 +13,8 @@ use jukebox::model::{
     Seq, StepNumber, TapePath,
 };
 use jukebox::tape::{
-    BlobSource as _, CompactError, CompactOptions, Recorder, RecorderOptions, Tape, compact,
+    BlobSource as _, CompactError, CompactOptions, Recorder, RecorderOptions, Tape, TapeBytes,
+    compact, verify,
 };
 
 fn fixtures() -> Vec<PathBuf> {
@@ -250,6 +252,21 @@ fn dropping_the_history_keeps_numbers_and_files_of_what_is_left() {
         let again = directory.path().join(format!("again-{asked}.jsonl"));
         compact(&new, &again, &CompactOptions::default()).unwrap();
         assert_eq!(shown(&again, number), shown(&path, number), "{asked}");
+        let twice = directory.path().join(format!("twice-{asked}.jsonl"));
+        let later = CompactOptions {
+            keep_from: Some(Seq(u64::from(asked) + 11)),
+            ..CompactOptions::default()
+        };
+        let compacted = compact(&new, &twice, &later).unwrap();
+        if compacted.kept_from.unwrap() > from {
+            assert!(compacted.after < compacted.before, "{asked}");
+        }
+        // Whoever goes on with it knows the files that stand in the snapshot alone.
+        let recorder = Recorder::resume(&twice, RecorderOptions::default()).unwrap();
+        recorder.close(Outcome::Ok).unwrap();
+        let bytes = TapeBytes::Memory(fs::read(&twice).unwrap().into());
+        let verified = verify(bytes, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(verified.problems, [], "{asked}");
     }
 }
 

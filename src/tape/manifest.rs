@@ -5,12 +5,14 @@
 //! newest state of every branch. It holds no contents and reads none.
 
 mod compare;
+mod proven;
 mod tree;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use compare::{Difference, Differences};
+pub(super) use proven::{Place, Proven};
 pub use tree::{Directory, DirectoryTexts, FileNode, Node};
 use tree::{Replaced, Tree};
 

@@ -8,7 +8,7 @@ use crate::model::{
     BlobHash, Body, Content, Event, FileChange, FileOp, Seq, SnapshotReason, StepKind, TapePath,
 };
 use crate::tape::index::TransactionEntry;
-use crate::tape::manifest::{Directory, Manifest, Node};
+use crate::tape::manifest::{Directory, Node, Proven};
 use crate::tape::{BlobSource as _, Index, Tape};
 
 /// What stands in the place of a tape's history.
@@ -32,7 +32,7 @@ pub(super) fn cut(tape: &Tape, asked: Seq) -> io::Result<Result<Cut, String>> {
         return Ok(Err(why.to_owned()));
     };
     let from = tape.index.events.seq(position);
-    let mut manifest = Manifest::default();
+    let mut files = Proven::new(tape.bytes.clone());
     let mut redacted = HashSet::new();
     let mut dropped = HashMap::new();
     for earlier in 0..position {
@@ -46,17 +46,26 @@ pub(super) fn cut(tape: &Tape, asked: Seq) -> io::Result<Result<Cut, String>> {
         {
             redacted.insert(*hash);
         }
-        manifest.apply(tape.index.events.seq(earlier), &event);
+        let offset = tape
+            .index
+            .events
+            .get(earlier)
+            .map_or(0, |event| event.offset);
+        let len = match event.body {
+            Body::Snapshot { .. } => tape.record(earlier)?.len(),
+            _ => 0,
+        };
+        files.apply(tape.index.events.seq(earlier), &event, (offset, len));
         if let Body::Snapshot { directories, .. } = event.body {
             dropped.extend(directories);
         }
     }
-    let (root, directories) = manifest.snapshot(None, &|_| false);
-    let mut files = HashMap::new();
-    if let Some(workspace) = manifest.workspace(None) {
-        collect(workspace, &mut Vec::new(), &mut files);
+    let (root, directories) = files.manifest.snapshot(None, &|_| false);
+    let mut paths = HashMap::new();
+    if let Some(workspace) = files.manifest.workspace(None) {
+        collect(workspace, &mut Vec::new(), &mut paths);
     }
-    let mut needed: HashSet<BlobHash> = files.keys().copied().collect();
+    let mut needed: HashSet<BlobHash> = paths.keys().copied().collect();
     for later in position..tape.index.events.len() {
         needed.extend(named_by(&tape.event(later)?));
     }
@@ -71,7 +80,7 @@ pub(super) fn cut(tape: &Tape, asked: Seq) -> io::Result<Result<Cut, String>> {
             continue;
         };
         let len = bytes.len() as u64;
-        let event = content_of(name, len, redacted.contains(&name), files.get(&name));
+        let event = content_of(name, len, redacted.contains(&name), paths.get(&name));
         kept.insert(tape.index.events.seq(holder).0, event);
     }
     let is_free = |seq: &u64| !kept.contains_key(seq);

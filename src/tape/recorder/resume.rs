@@ -16,9 +16,8 @@ use crate::tape::{Tape, TapeBytes};
 pub(super) fn resume(path: &Path, options: RecorderOptions) -> Result<Recorder, RecordError> {
     let mut sink = Sink::open(path)?;
     let failed = |source| open_error(path, source);
-    let mut scanned = Scanned::default();
+    let mut scanned = Scanned::new(sink.bytes());
     let mut tape = Tape::read(sink.bytes(), &mut scanned).map_err(failed)?;
-    scanned.finish(tape.end.offset);
     if tape.index.events.kind(0) != Some(Kind::Tape) {
         return Err(RecordError::NotATape(path.to_owned()));
     }
@@ -43,7 +42,7 @@ pub(super) fn resume(path: &Path, options: RecorderOptions) -> Result<Recorder, 
         prev: Some(LineHash::of(&last_line)),
         ..Recorder::new(sink, tape, options).map_err(failed)?
     };
-    recorder.written = scanned.written;
+    recorder.written = scanned.finish(recorder.tape.end.offset);
     if let Some((bytes, aside)) = torn {
         let name = aside.file_name().unwrap_or_default().to_string_lossy();
         let why = format!("a line of {bytes} bytes was cut; it was set aside as {name}");

@@ -7,8 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::budget::{Budget, OpenCalls};
 use crate::model::{BlobHash, Body, Event, Kind, Seq};
+use crate::tape::TapeBytes;
 use crate::tape::index::{Index, IndexSink, Indexed};
-use crate::tape::manifest::Manifest;
+use crate::tape::manifest::{Manifest, Proven};
 use crate::tape::scan::Record;
 use crate::tape::wire::v1::{decode_event, parse_record};
 use crate::tape::wire::{Enc, Line};
@@ -31,7 +32,19 @@ pub(super) struct Written {
 impl Written {
     /// Takes an event that stands on the tape.
     pub(super) fn take(&mut self, seq: Seq, event: &Event) {
-        self.happened(seq, event);
+        self.manifest.apply(seq, event);
+        self.note(event);
+    }
+
+    /// Takes an event that happened and was not written.
+    pub(super) fn happened(&mut self, seq: Seq, event: &Event) {
+        self.manifest.apply(seq, event);
+        self.note_run(event);
+    }
+
+    /// Takes an event that stands on the tape, but for what it does to files.
+    fn note(&mut self, event: &Event) {
+        self.note_run(event);
         if let Body::Snapshot { directories, .. } = &event.body {
             self.directories
                 .extend(directories.iter().map(|(hash, _)| *hash));
@@ -39,9 +52,7 @@ impl Written {
         }
     }
 
-    /// Takes an event that happened, whether it stands on the tape or was lost.
-    pub(super) fn happened(&mut self, seq: Seq, event: &Event) {
-        self.manifest.apply(seq, event);
+    fn note_run(&mut self, event: &Event) {
         self.calls.take(event);
         self.has_start |= begins_the_run(&event.body);
         if self.branch != event.head.branch {
@@ -78,16 +89,33 @@ pub(super) const fn begins_the_run(body: &Body) -> bool {
 }
 
 /// The scan of a tape that is gone on with.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Scanned {
-    pub(super) written: Written,
+    written: Written,
+    files: Proven,
     /// The event before, whose line ends where the next one begins.
     before: Option<(u64, Kind)>,
 }
 
 impl Scanned {
-    /// The last line ends here.
-    pub(super) fn finish(&mut self, end: u64) {
+    pub(super) fn new(bytes: TapeBytes) -> Self {
+        Self {
+            written: Written::default(),
+            files: Proven::new(bytes),
+            before: None,
+        }
+    }
+
+    /// What stands on the tape, whose last line ends here.
+    pub(super) fn finish(mut self, end: u64) -> Written {
+        self.end_line(end);
+        Written {
+            manifest: self.files.manifest,
+            ..self.written
+        }
+    }
+
+    fn end_line(&mut self, end: u64) {
         if let Some((offset, kind)) = self.before.take() {
             self.written.budget.take(kind, end.saturating_sub(offset));
         }
@@ -99,7 +127,7 @@ impl IndexSink for Scanned {
         let seq = index.events.seq(indexed.position);
         let event = record.map_or_else(|| Event::new(Body::Gap { why: String::new() }), event_of);
         if let Some(entry) = index.events.get(indexed.position) {
-            self.finish(entry.offset);
+            self.end_line(entry.offset);
             self.before = Some((entry.offset, indexed.kind));
         }
         if let Some(record) = record
@@ -108,7 +136,11 @@ impl IndexSink for Scanned {
         {
             self.written.chained(&hash, &base);
         }
-        self.written.take(seq, &event);
+        let place = record.map_or((0, 0), |record| {
+            (record.offset, record.whole.map_or(0, str::len))
+        });
+        self.files.apply(seq, &event, place);
+        self.written.note(&event);
     }
 
     fn wants_whole(&self, kind: Kind) -> bool {

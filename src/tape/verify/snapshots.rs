@@ -1,25 +1,18 @@
 //! Every snapshot against the tree that the events before it make.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use crate::model::{BlobHash, Body, Event, FileOp, ProblemKind, Scope, Seq, TapePath};
 use crate::tape::TapeBytes;
-use crate::tape::lines::to_text;
-use crate::tape::manifest::{Difference, Manifest, Node};
-use crate::tape::wire::v1::{
-    DirectoryEntries, DirectoryEntry, decode_directory, parse_record, snapshot_directories,
-};
+use crate::tape::manifest::{Difference, Differences, Node, Place, Proven};
+use crate::tape::wire::v1::{DirectoryEntry, decode_directory};
 
 /// Differences of one snapshot that are told one by one.
 const TOLD: usize = 32;
 
 #[derive(Debug)]
 pub(super) struct Snapshots {
-    bytes: TapeBytes,
-    manifest: Manifest,
-    /// On which line each directory travels: offset and length of the record.
-    directories: HashMap<BlobHash, (u64, usize)>,
+    files: Proven,
     /// Paths of each line whose files may have come or gone unseen since its last snapshot;
     /// `None` is every path.
     doubts: HashMap<String, Vec<Option<TapePath>>>,
@@ -31,20 +24,18 @@ type Fault = (ProblemKind, String);
 impl Snapshots {
     pub(super) fn new(bytes: TapeBytes) -> Self {
         Self {
-            bytes,
-            manifest: Manifest::default(),
-            directories: HashMap::new(),
+            files: Proven::new(bytes),
             doubts: HashMap::new(),
             lines: vec![MAIN.to_owned()],
         }
     }
 
-    /// Takes an event; where it is a snapshot, compares it. `record` is where it stands.
+    /// Takes an event; where it is a snapshot, compares it. `place` is where it stands.
     pub(super) fn take(
         &mut self,
         seq: Seq,
         event: &Event,
-        record: (u64, usize),
+        place: Place,
         mut report: impl FnMut(Fault),
     ) {
         let line = event.head.branch.as_deref().unwrap_or(MAIN);
@@ -71,9 +62,7 @@ impl Snapshots {
                     self.doubt(&line, None);
                 }
             }
-            Body::Snapshot {
-                root, directories, ..
-            } => {
+            Body::Snapshot { directories, .. } => {
                 for (hash, text) in directories {
                     if BlobHash::of(text) != *hash {
                         let text = format!("the text of the directory {hash} is damaged");
@@ -82,20 +71,21 @@ impl Snapshots {
                         let text = format!("the text of the directory {hash} cannot be read");
                         report((ProblemKind::BadField, text));
                     }
-                    self.directories.entry(*hash).or_insert(record);
                 }
-                self.compare(seq, event, *root, directories, report);
             }
             _ => {}
         }
-        self.manifest.apply(seq, event);
+        let differences = self.files.apply(seq, event, place);
+        if let Body::Snapshot { .. } = &event.body {
+            self.tell(event, &differences, report);
+        }
     }
 
     /// Whether the recorded pre-image of a change is what the events say.
     fn pre_image(&self, event: &Event, change: &crate::model::FileChange) -> Option<Fault> {
         let was = change.was?;
         let path = change.path.to_text();
-        match self.manifest.get(&event.head, &change.path) {
+        match self.files.manifest.get(&event.head, &change.path) {
             Some(Node::File(file)) if file.is_proven && file.hash != Some(was) => {
                 let text = format!("`{path}` held {was} before, and by the events another content");
                 Some((ProblemKind::BaseDiffers, text))
@@ -108,24 +98,9 @@ impl Snapshots {
         }
     }
 
-    fn compare(
-        &mut self,
-        seq: Seq,
-        event: &Event,
-        root: BlobHash,
-        texts: &[(BlobHash, Arc<[u8]>)],
-        mut report: impl FnMut(Fault),
-    ) {
-        let line = event.head.branch.as_deref();
-        let (bytes, places) = (&self.bytes, &self.directories);
-        let mut read = |hash: &BlobHash| {
-            let here = texts.iter().find(|(known, _)| known == hash);
-            match here {
-                Some((_, text)) => decode_directory(text).ok(),
-                None => read_directory(bytes, *places.get(hash)?, hash),
-            }
-        };
-        let differences = self.manifest.differences(line, root, &mut read);
+    /// Tells where a snapshot and the events before it disagree.
+    fn tell(&mut self, event: &Event, differences: &Differences, mut report: impl FnMut(Fault)) {
+        let line = event.head.branch.as_deref().unwrap_or(MAIN);
         for hash in &differences.unread {
             let text = format!("the directory {hash} is named and nowhere stored");
             report((ProblemKind::MissingBlob, text));
@@ -134,7 +109,7 @@ impl Snapshots {
             let text = "the snapshot names more than is looked at".to_owned();
             report((ProblemKind::SnapshotDiffers, text));
         }
-        let doubts = self.doubts.remove(line.unwrap_or(MAIN)).unwrap_or_default();
+        let doubts = self.doubts.remove(line).unwrap_or_default();
         let is_doubted = |path: &TapePath| {
             let covers =
                 |doubt: &Option<TapePath>| doubt.as_ref().is_none_or(|doubt| path.is_within(doubt));
@@ -151,12 +126,6 @@ impl Snapshots {
         if more > 0 {
             let text = format!("{more} more paths differ from what the events say");
             report((ProblemKind::SnapshotDiffers, text));
-        }
-        // From here on the snapshot counts: what it said is not told again by the next one.
-        for difference in &differences.paths {
-            let mut said = difference.to_event();
-            said.head.branch.clone_from(&event.head.branch);
-            self.manifest.apply(seq, &said);
         }
     }
 
@@ -206,18 +175,4 @@ fn contradiction(difference: &Difference, is_doubted: bool) -> Option<String> {
         }
         (Some(_), Some(_)) => Some(format!("`{path}` is something else than the events say")),
     }
-}
-
-/// A directory that travels in an earlier snapshot.
-fn read_directory(
-    bytes: &TapeBytes,
-    (offset, len): (u64, usize),
-    hash: &BlobHash,
-) -> Option<DirectoryEntries> {
-    let record = bytes.read_exact_at(offset, len).ok()?;
-    let text = to_text(&record);
-    let (line, _) = parse_record(&text).ok()?;
-    let directories = snapshot_directories(&line);
-    let (_, text) = directories.iter().find(|(known, _)| known == hash)?;
-    decode_directory(text).ok()
 }
