@@ -2,7 +2,9 @@
 //!
 //! [`format`](mod@format) is the normative text. [`wire`] knows the fields, [`scan`](fn@scan)
 //! walks the lines, [`Index`] remembers where everything is, [`Tape`] reads events and
-//! blobs on demand, [`Recorder`] writes.
+//! blobs on demand, [`FollowState`] and [`Watch`] say how it grows. [`Recorder`] writes.
+//! [`verify`](fn@verify) finds all that is wrong, [`compact`](fn@compact) writes a tape again,
+//! smaller. [`Manifest`] is the plain tree of files that those three share.
 //!
 //! Nothing here knows what an edit tool does or what a file holds at a step: that is the
 //! layer above. Nothing here runs a command, opens a connection or reads a configuration.

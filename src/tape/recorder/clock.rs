@@ -24,6 +24,17 @@ impl Clock {
         }
     }
 
+    /// A clock of a tape that is gone on with, and whose last event is of the time `last`.
+    pub(super) fn going_on(started: Option<WallTime>, last: Micros) -> Self {
+        match started {
+            Some(started) => Self::running(Some(started)),
+            None => Self::Running {
+                at_start: last,
+                since: Instant::now(),
+            },
+        }
+    }
+
     /// The time of the event that comes next, `last` being that of the one before.
     pub(super) fn time(&self, last: Micros) -> Micros {
         match self {

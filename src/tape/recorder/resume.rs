@@ -35,7 +35,7 @@ pub(super) fn resume(path: &Path, options: RecorderOptions) -> Result<Recorder, 
     };
     let last_t = tape.index.events.get(last).map_or(0, |event| event.t);
     let mut recorder = Recorder {
-        clock: Clock::running(header.started),
+        clock: Clock::going_on(header.started, last_t),
         is_fork: header.parent.is_some(),
         next_seq,
         last_t,
