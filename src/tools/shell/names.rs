@@ -11,8 +11,8 @@ const MOST: usize = 32;
 
 /// Programs that write what they name.
 const WRITERS: &[&str] = &[
-    "rm", "mv", "cp", "touch", "tee", "mkdir", "rmdir", "ln", "chmod", "chown", "truncate",
-    "install", "unlink", "shred", "patch",
+    "rm", "mv", "cp", "touch", "tee", "mkdir", "rmdir", "ln", "truncate", "install", "unlink",
+    "shred", "patch",
 ];
 
 /// The paths, each once, as seen from where the command was started.
@@ -74,7 +74,10 @@ fn arguments(words: &[Word]) -> Vec<&str> {
             .filter_map(|arg| arg.strip_prefix("of="))
             .collect(),
         "git" => git_operands(&args),
-        program if WRITERS.contains(&program) => operands(&args).collect(),
+        "chmod" | "chown" | "chgrp" => changed_rights(program, &args),
+        program if WRITERS.contains(&program) => {
+            operands(&without_values(program, &args)).collect()
+        }
         // What an unknown program is given may be anything: a package, a pattern, a test.
         _ => Vec::new(),
     }
@@ -100,6 +103,46 @@ fn edited_in_place<'a>(args: &[&'a str]) -> Vec<&'a str> {
         }
     }
     files.into_iter().skip(usize::from(!has_script)).collect()
+}
+
+/// The files of `chmod`, `chown` and `chgrp`: operands, without the mode or the owner.
+fn changed_rights<'a>(program: &str, args: &[&'a str]) -> Vec<&'a str> {
+    // A mode may look like an option: `chmod -x FILE`.
+    let takes_away = |arg: &&str| {
+        arg.strip_prefix('-')
+            .is_some_and(|mode| mode.starts_with(['r', 'w', 'x', 's', 't', 'X']))
+    };
+    let is_said = args.iter().any(|arg| arg.starts_with("--reference="))
+        || program == "chmod" && args.iter().any(takes_away);
+    operands(args).skip(usize::from(!is_said)).collect()
+}
+
+/// The arguments without the values of options that stand in a word of their own.
+fn without_values<'a>(program: &str, args: &[&'a str]) -> Vec<&'a str> {
+    let valued = match program {
+        "truncate" => "sr",
+        "touch" => "dtr",
+        "mkdir" => "m",
+        "install" => "mogS",
+        "cp" | "mv" | "ln" => "S",
+        "shred" => "ns",
+        "patch" => "pdirBDFVYz",
+        _ => "",
+    };
+    let takes_value = |arg: &str| {
+        let letters = arg.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        letters.is_some_and(|letters| letters.ends_with(|last| valued.contains(last)))
+    };
+    let mut kept = Vec::new();
+    let mut args = args.iter().copied();
+    while let Some(arg) = args.next() {
+        if takes_value(arg) {
+            args.next();
+        } else {
+            kept.push(arg);
+        }
+    }
+    kept
 }
 
 fn git_operands<'a>(args: &[&'a str]) -> Vec<&'a str> {
@@ -128,6 +171,23 @@ fn is_name(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::tools::shell::read;
+
+    #[test]
+    fn a_mode_an_owner_or_a_size_is_no_file() {
+        let check = |command: &str, expected: &[&str]| {
+            assert_eq!(read(command).paths, expected, "{command}");
+        };
+        check("chmod +x run.sh && make", &["run.sh"]);
+        check("chmod -R 755 bin lib && make", &["bin", "lib"]);
+        check("chmod -x run.sh && make", &["run.sh"]);
+        check("chmod --reference=a b && make", &["b"]);
+        check("chown -R me:us dir && make", &["dir"]);
+        check("truncate -s 0 log && make", &["log"]);
+        check("touch -t 202601010000 a && make", &["a"]);
+        check("install -m 755 a /usr/bin/a", &["a", "/usr/bin/a"]);
+        check("mkdir -pm 700 d && make", &["d"]);
+        check("patch -p 1 a.c fix.patch", &["a.c", "fix.patch"]);
+    }
 
     #[test]
     fn targets_are_named() {
