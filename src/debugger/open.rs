@@ -3,7 +3,7 @@
 //! Opening runs nothing, connects to nothing, and does not write to what is opened.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -268,11 +268,22 @@ impl Opened {
         }
     }
 
-    /// Keeps a stream in a file that has no name and is gone with the program.
+    /// Keeps a stream in a file that has no name and is gone with the program. What begins
+    /// like nothing that is read here may never end, and is not kept.
     fn spool(name: String, mut stream: impl io::Read) -> Result<Self, OpenError> {
-        let mut spooled = || {
+        let mut start = Vec::new();
+        let read = stream.by_ref().take(SNIFFED as u64).read_to_end(&mut start);
+        if let Err(error) = read {
+            return Err(OpenError::Io(name, error));
+        }
+        match sniff(&start) {
+            Format::NativeTape | Format::ClaudeCode => {}
+            Format::Empty if start.len() < SNIFFED => {}
+            format => return Err(OpenError::unreadable(name, format)),
+        }
+        let spooled = || {
             let mut file = tempfile::tempfile()?;
-            io::copy(&mut stream, &mut file)?;
+            io::copy(&mut start.as_slice().chain(stream), &mut file)?;
             Ok(file)
         };
         match spooled() {
