@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::environment::Environment;
@@ -197,10 +198,19 @@ pub(super) struct Looked {
 
 /// Splits what was typed into the tape and the place; the end of the tape without one.
 pub(super) fn split(typed: &OsStr) -> Result<(&OsStr, Place), Failure> {
-    let Some(text) = typed.to_str() else {
-        return Ok((typed, Place::END));
-    };
     let exists = |path: &str| Path::new(path).exists();
-    let (tape, place) = Place::split(text, exists)?;
-    Ok((OsStr::new(tape), place))
+    if let Some(text) = typed.to_str() {
+        let (tape, place) = Place::split(text, exists)?;
+        return Ok((OsStr::new(tape), place));
+    }
+    // A file may have a name that is no text; a place has not.
+    let bytes = typed.as_bytes();
+    let sign = bytes.iter().rposition(|byte| *byte == b'@');
+    let (tape, place) = bytes.split_at(sign.unwrap_or(bytes.len()));
+    match str::from_utf8(place) {
+        Ok(place) if !place.is_empty() && !Path::new(typed).exists() => {
+            Ok((OsStr::from_bytes(tape), place.parse()?))
+        }
+        _ => Ok((typed, Place::END)),
+    }
 }
