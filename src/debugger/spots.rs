@@ -27,6 +27,14 @@ pub enum LocateError {
         /// The steps there are.
         steps: u32,
     },
+    /// The step lies before the start.
+    #[error("the branch has {steps} steps; @-{back} is before its start")]
+    BeforeStart {
+        /// The step asked for, counted from the end.
+        back: u32,
+        /// The steps there are.
+        steps: u32,
+    },
     /// Nothing failed.
     #[error("no step failed")]
     NothingFailed,
@@ -63,10 +71,7 @@ impl Debugger {
             }),
             Target::FromEnd(back) => match (steps + 1).checked_sub(*back) {
                 Some(number) => Ok(self.spot(line, StepNumber(number))),
-                None => Err(LocateError::PastEnd {
-                    wanted: *back,
-                    steps,
-                }),
+                None => Err(LocateError::BeforeStart { back: *back, steps }),
             },
             Target::FirstFailure => {
                 let start = self.spot(line, StepNumber(0));
