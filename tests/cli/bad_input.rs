@@ -1,7 +1,9 @@
-//! What cannot be used is said in one line, with the code of the design, and nothing is
+//! What cannot be used is said in one line, with its exit code, and nothing is
 //! written. What can be read of a damaged tape is read.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 
 use jukebox::debugger::{Debugger, OpenOptions, Source};
 
@@ -73,6 +75,32 @@ fn bad_input_is_said_in_one_line() {
     assert_eq!(fs::read(world.path("run.jsonl")).unwrap(), before);
     let names = fs::read_dir(world.path("")).unwrap().count();
     assert_eq!(names, 8, "nothing was written");
+}
+
+/// A device may give bytes for ever: they are looked at, and not collected.
+#[test]
+fn what_never_ends_is_refused_from_its_start() {
+    let world = World::new(&[]);
+    for endless in ["/dev/zero", "/dev/urandom"] {
+        let run = world.run(&["log", endless]);
+        assert_eq!(run.code(), 2);
+        assert!(run.stderr().contains("is no tape"), "{}", run.stderr());
+    }
+}
+
+#[test]
+fn a_file_whose_name_is_no_text_has_places_too() {
+    let world = World::new(&["run.jsonl"]);
+    let odd = OsStr::from_bytes(b"r\xffn.jsonl");
+    fs::rename(world.path("run.jsonl"), world.path(odd)).unwrap();
+    let all = world.run(&[OsStr::new("tree"), odd]).stdout();
+    let place = OsStr::from_bytes(b"r\xffn.jsonl@0");
+    let run = world.run(&[OsStr::new("tree"), place]);
+    assert_eq!((run.code(), run.stderr().as_str()), (0, ""));
+    assert_ne!(run.stdout(), all);
+    // A file that is called so wins.
+    fs::rename(world.path(odd), world.path(place)).unwrap();
+    assert_eq!(world.run(&[OsStr::new("tree"), place]).stdout(), all);
 }
 
 /// The source is evidence: looking at it must not change it.
