@@ -72,6 +72,22 @@ fn files_are_looked_up_at_every_step() {
 }
 
 #[test]
+fn a_file_that_is_only_suspected_is_not_added() {
+    let run = open(&[
+        HEADER,
+        r#"{"seq":1,"kind":"tool.call","call":"c1","name":"Bash"}"#,
+        r#"{"seq":2,"kind":"fs.suspect","call":"c1","path":"old","why":"rm -f old"}"#,
+        r#"{"seq":3,"kind":"tool.result","call":"c1"}"#,
+    ]);
+    let at = |place: &str| run.locate(&place.parse::<Place>().unwrap()).unwrap().cursor;
+    for (from, to) in [("0", "1"), ("1", "0")] {
+        let changes = run.changes(at(from), at(to));
+        let letters: Vec<char> = changes.iter().map(|row| row.change.letter()).collect();
+        assert_eq!(letters, ['?'], "{from} to {to}");
+    }
+}
+
+#[test]
 fn a_transaction_is_seen_from_inside_and_its_rollback_leaves_no_trace() {
     let run = open(&[
         HEADER,

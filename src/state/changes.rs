@@ -3,7 +3,7 @@
 use super::entry::{ContentRef, FileState};
 use super::paths::PathId;
 use super::table::State;
-use crate::model::{ChangeKind, Cursor, EntryKind};
+use crate::model::{Certainty, ChangeKind, Cursor, EntryKind};
 use crate::tape::BlobTable;
 
 /// A path that differs between two cursors.
@@ -42,6 +42,9 @@ impl State {
         let kind = match (there(before), there(after)) {
             (None, Some(after)) if after.kind == EntryKind::Directory => return None,
             (Some(before), None) if before.kind == EntryKind::Directory => return None,
+            (None, Some(named)) | (Some(named), None) if is_only_named(named) => {
+                ChangeKind::Suspected
+            }
             (None, Some(_)) => ChangeKind::Added,
             (Some(_), None) => ChangeKind::Removed,
             (Some(before), Some(after)) if differs(before, after) => ChangeKind::Modified,
@@ -129,7 +132,13 @@ impl State {
 
 /// The state of a path that is there.
 fn there(state: Option<FileState>) -> Option<FileState> {
-    state.filter(|state| state.certainty != crate::model::Certainty::Absent)
+    state.filter(|state| state.certainty != Certainty::Absent)
+}
+
+/// Whether all that is known of a file is that something may have written it: nobody saw
+/// whether it was there, before or since.
+fn is_only_named(state: FileState) -> bool {
+    state.certainty == Certainty::Unknown && state.suspect.is_some()
 }
 
 fn differs(before: FileState, after: FileState) -> bool {
