@@ -112,6 +112,7 @@ fn a_transcript_holds_back_its_unfinished_line() {
         titles.filter(|title| !title.contains("line")).collect()
     };
     assert_eq!(prompts(&run), ["one"]);
+    assert_eq!(steps(&run), ["one"], "what is not whole yet is no gap");
     let torn = run.problems();
     assert_eq!(torn[0].kind, ProblemKind::TornTail);
     assert_eq!(

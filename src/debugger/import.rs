@@ -199,6 +199,7 @@ fn importer_options(options: &OpenOptions) -> Result<Options, ImportError> {
     Ok(Options {
         base,
         file_history: options.file_history.clone(),
+        awaits_rest: options.awaits_content,
     })
 }
 

@@ -2,8 +2,7 @@
 //!
 //! One session is a file of JSON lines, with sub-agents in it, beside it or in a directory
 //! of its own. [`import`] reads all of it; [`Importer`] takes line after line, for a
-//! transcript that is still growing. The schemas, and the rules by which edits are rebuilt,
-//! are those of the design (transcripts 1a, 3.1).
+//! transcript that is still growing.
 //!
 //! What is not understood is kept byte for byte. What a record shows of a file is weighed
 //! against what the calls made of it; where they disagree, an outside change stands between.
@@ -103,6 +102,9 @@ pub struct Options {
     pub base: Option<Base>,
     /// The directory of the program's file history.
     pub file_history: Option<PathBuf>,
+    /// The transcript is still being written: its unfinished last line is a problem for
+    /// now, and leaves no gap.
+    pub awaits_rest: bool,
 }
 
 impl fmt::Debug for Options {
@@ -110,6 +112,7 @@ impl fmt::Debug for Options {
         f.debug_struct("Options")
             .field("base", &self.base.is_some())
             .field("file_history", &self.file_history)
+            .field("awaits_rest", &self.awaits_rest)
             .finish()
     }
 }

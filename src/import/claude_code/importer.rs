@@ -194,6 +194,11 @@ impl<S: EventSink> Importer<S> {
                     let is_torn = line.ending == Ending::EndOfFile
                         && kind == ProblemKind::NotJson
                         && index + 1 == last;
+                    if is_torn && self.options.awaits_rest {
+                        let reason = "the last line is not whole yet".to_owned();
+                        self.problem(at.behind(range.start), ProblemKind::TornTail, reason);
+                        continue;
+                    }
                     let (kind, reason) = if is_torn {
                         (ProblemKind::TornTail, "the last line is cut off".to_owned())
                     } else {
