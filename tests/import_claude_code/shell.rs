@@ -1,6 +1,6 @@
 //! What shell commands and tools that are not known do to files.
 
-use jukebox::model::{Certainty, Content, Kind};
+use jukebox::model::{Body, Certainty, Content, Kind};
 use serde_json::json;
 
 use crate::session::{Session, exact};
@@ -24,6 +24,13 @@ fn a_shell_command_that_may_write_makes_files_uncertain() {
     for path in ["old.txt", "b.txt"] {
         assert_ne!(run.after("T2", path).0, Certainty::Exact, "{path}");
     }
+    let suspicions = run.events.iter().filter_map(|event| match event.body {
+        Body::Suspect { .. } => event.head.title.as_deref(),
+        _ => None,
+    });
+    let expected = ["any file", "a.txt", "old.txt", "b.txt"];
+    let expected = expected.map(|what| format!("{what}: a shell command may have written files"));
+    assert_eq!(suspicions.collect::<Vec<_>>(), expected);
     assert_eq!(run.after("T3", "a.txt"), exact("gamma\n"));
     let [change] = run.outside()[..] else {
         panic!("{:?}", run.outside());

@@ -1,7 +1,6 @@
 //! What a call did to files, from its arguments and what came back.
 //!
-//! The rules are those of the design (transcripts 3.1). Edit tools are exact; a shell
-//! command is believed where its text is plain, and otherwise makes everything uncertain;
+//! Edit tools are exact; a shell command is believed where its text is plain, and otherwise makes everything uncertain;
 //! nothing is ever run. What a result shows of the file *before* the call comes first.
 
 use serde_json::Value;

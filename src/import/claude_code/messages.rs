@@ -36,7 +36,7 @@ impl<S: EventSink> Importer<S> {
         let title = if words.is_compact_summary {
             "summary of the conversation so far".to_owned()
         } else {
-            title::cut(&words.text)
+            title::prompt(&words.text, words.images.len())
         };
         let mut effects = Effects::default();
         if let Some(command) = words.typed() {

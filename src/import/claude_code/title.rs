@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::model::{BlockKind, FileChange, FileOp, ModelBlock, TapePath};
+use crate::model::{BlockKind, FileChange, FileOp, ModelBlock, Scope, TapePath};
 
 use super::effects::text;
 
@@ -53,6 +53,24 @@ pub(super) fn file(change: &FileChange) -> String {
     })
 }
 
+/// The title of what may have been written.
+pub(super) fn suspicion(scope: &Scope, why: &str) -> String {
+    cut(&match scope {
+        Scope::All => format!("any file: {why}"),
+        Scope::Path(path) => format!("{}: {why}", path.to_text()),
+    })
+}
+
+/// The title of what a person said: the words, or what came without any.
+pub(super) fn prompt(words: &str, images: usize) -> String {
+    match images {
+        0 => cut(words),
+        _ if !words.trim().is_empty() => cut(words),
+        1 => "an image".to_owned(),
+        _ => format!("{images} images"),
+    }
+}
+
 /// The title of a response: its words, or else its thoughts, or else what it calls.
 pub(super) fn response(blocks: &[ModelBlock]) -> String {
     let of = |kind: BlockKind| {
@@ -68,6 +86,9 @@ pub(super) fn response(blocks: &[ModelBlock]) -> String {
         .iter()
         .filter(|block| block.kind == BlockKind::ToolCall);
     let names: Vec<&str> = calls.map(|block| block.text.as_str()).collect();
+    if names.is_empty() {
+        return String::new();
+    }
     cut(&format!("calls {}", names.join(", ")))
 }
 
@@ -117,6 +138,14 @@ mod tests {
         check("Grep", r#"{"pattern":"fn","path":"/w/src"}"#, "fn in src");
         check("mcp__x__y", r#"{"n":1,"what":"that"}"#, "that");
         check("Odd", "{}", "");
+    }
+
+    #[test]
+    fn what_has_no_words_has_a_title_too() {
+        assert_eq!(prompt("look", 1), "look");
+        assert_eq!(prompt("\n", 1), "an image");
+        assert_eq!(prompt("", 3), "3 images");
+        assert_eq!(response(&[]), "");
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl<S: EventSink> Importer<S> {
         call: Option<&str>,
     ) -> Result<(), S::Error> {
         for (scope, why) in suspects {
-            let title = title::cut(&why);
+            let title = title::suspicion(&scope, &why);
             let body = Body::Suspect {
                 scope: scope.clone(),
                 why,
