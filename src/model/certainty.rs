@@ -24,7 +24,7 @@ pub enum Certainty {
 }
 
 impl Certainty {
-    /// The word of the design for this certainty, as printed by `--json`.
+    /// The word for this certainty, as printed by `--json`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Exact => "exact",

@@ -32,7 +32,7 @@ impl Outcome {
         Self::Pending,
     ];
 
-    /// The word of the design for this outcome, as written on a tape.
+    /// The word for this outcome, as written on a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",

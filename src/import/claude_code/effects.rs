@@ -1,7 +1,8 @@
 //! What a call did to files, from its arguments and what came back.
 //!
-//! Edit tools are exact; a shell command is believed where its text is plain, and otherwise makes everything uncertain;
-//! nothing is ever run. What a result shows of the file *before* the call comes first.
+//! Edit tools are exact; a shell command is believed where its text is plain, and otherwise
+//! makes everything uncertain; nothing is ever run. What a result shows of the file *before*
+//! the call comes first.
 
 use serde_json::Value;
 
