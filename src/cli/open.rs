@@ -180,7 +180,7 @@ impl FrameArgs {
         let picture = screen.draw(run, start, &frame)?;
         std::fs::write(file, picture).map_err(|error| {
             let file = file.display();
-            Failure::unusable(format!(
+            Failure::machine(format!(
                 "the picture could not be written to {file}: {error}"
             ))
         })?;

@@ -65,6 +65,7 @@ fn bad_input_is_said_in_one_line() {
         "missing.jsonl",
         "demo",
         "open run.jsonl --frame out.pdf",
+        "open run.jsonl --frame missing/out.txt",
         "",
         "log",
         "log run.jsonl --no-such-flag",
