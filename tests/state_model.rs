@@ -2,11 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use jukebox::debugger::{Debugger, Expanded, FileContent, OpenOptions, Source};
-use jukebox::model::{Certainty, EntryKind, StepNumber};
+use jukebox::model::{BlobHash, Certainty, EntryKind, StepNumber};
 use proptest::prelude::*;
+use serde_json::json;
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -18,6 +19,8 @@ enum Op {
     RollBackTo,
     Commit,
     RollBack,
+    /// A snapshot, after something outside wrote a file that is there; with 0, removed it.
+    Snapshot(String, u8),
 }
 
 fn path() -> impl Strategy<Value = String> {
@@ -39,6 +42,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::RollBackTo),
         1 => Just(Op::Commit),
         1 => Just(Op::RollBack),
+        3 => (path(), 0..3_u8).prop_map(|(path, byte)| Op::Snapshot(path, byte)),
     ]
 }
 
@@ -61,6 +65,8 @@ fn write(files: &mut Files, path: &str, text: &str) {
 #[derive(Default)]
 struct Model {
     real: Files,
+    /// The hashes of the directories that are on the tape.
+    sent: HashSet<String>,
     inside: Option<(u32, Files, Option<Files>)>,
     transactions: u32,
     lines: Vec<String>,
@@ -169,7 +175,26 @@ impl Model {
                 let real = self.real.clone();
                 *self.expected.last_mut().unwrap() = real;
             }
-            Op::Begin => {}
+            Op::Snapshot(path, byte) if self.inside.is_none() && !self.expected.is_empty() => {
+                // A file that was never named before would be taken to have been there.
+                if self.real.remove(path).is_some() && *byte > 0 {
+                    self.real.insert(path.clone(), byte.to_string());
+                }
+                self.line(&format!(r#""kind":"blob","text":"{byte}""#));
+                let mut texts = Vec::new();
+                let root = directory(&self.real, "", &mut texts);
+                texts.retain(|(hash, _)| self.sent.insert(hash.clone()));
+                let texts: serde_json::Map<_, _> = texts
+                    .into_iter()
+                    .map(|(hash, text)| (hash, text.into()))
+                    .collect();
+                let texts = serde_json::Value::Object(texts);
+                self.line(&format!(
+                    r#""kind":"snapshot","reason":"budget","blob":"{root}","dirs":{texts}"#
+                ));
+                *self.expected.last_mut().unwrap() = self.real.clone();
+            }
+            Op::Begin | Op::Snapshot(..) => {}
         }
     }
 
@@ -179,6 +204,35 @@ impl Model {
         let files = self.files().clone();
         self.expected.push(files);
     }
+}
+
+/// The hash of a directory as snapshots write it, and its text with those of all below it.
+fn directory(files: &Files, above: &str, texts: &mut Vec<(String, String)>) -> String {
+    let mut entries = BTreeMap::new();
+    for (path, text) in files {
+        let Some(below) = path.strip_prefix(above) else {
+            continue;
+        };
+        let entry = match below.split_once('/') {
+            None => {
+                let hash = BlobHash::of(text.as_bytes()).to_string();
+                (below, json!([below, "file", null, hash, text.len()]))
+            }
+            Some((name, _)) => (name, json!(null)),
+        };
+        entries.insert(entry.0, entry.1);
+    }
+    let mut text = String::new();
+    for (name, mut entry) in entries {
+        if entry.is_null() {
+            let hash = directory(files, &format!("{above}{name}/"), texts);
+            entry = json!([name, "dir", null, hash]);
+        }
+        text += &format!("{entry}\n");
+    }
+    let hash = BlobHash::of(text.as_bytes()).to_string();
+    texts.push((hash.clone(), text));
+    hash
 }
 
 fn files_of(run: &Debugger, step: u32) -> Files {
@@ -197,45 +251,67 @@ fn files_of(run: &Debugger, step: u32) -> Files {
         .collect()
 }
 
+/// A tape of these operations, and what its files are after each step.
+fn run_of(ops: &[Op]) -> (Debugger, Vec<Files>) {
+    let mut model = Model::default();
+    model.line(r#""kind":"tape","format":1,"id":"t""#);
+    for op in ops {
+        model.apply(op);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("run.jsonl");
+    std::fs::write(&file, model.lines.join("\n") + "\n").unwrap();
+    let run = Debugger::open(Source::Path(file), &OpenOptions::default()).unwrap();
+    (run, model.expected)
+}
+
+#[test]
+fn a_snapshot_may_name_a_directory_that_travelled_with_any_earlier_one() {
+    let write = |path: &str| Op::Write(path.to_owned(), 0);
+    let snapshot_without = |path: &str| Op::Snapshot(path.to_owned(), 0);
+    // The workspace is empty at the first snapshot and at the last, and not between them.
+    let (run, files) = run_of(&[
+        write("a"),
+        snapshot_without("a"),
+        write("d/e/a"),
+        snapshot_without("none"),
+        snapshot_without("d/e/a"),
+    ]);
+    assert_eq!(files_of(&run, 2), files[1]);
+    assert_eq!(files[1], Files::new());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn the_table_says_what_replaying_says(ops in prop::collection::vec(op(), 1..40)) {
-        let mut model = Model::default();
-        model.line(r#""kind":"tape","format":1,"id":"t""#);
-        for op in &ops {
-            model.apply(op);
-        }
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("run.jsonl");
-        std::fs::write(&file, model.lines.join("\n") + "\n").unwrap();
-        let run = Debugger::open(Source::Path(file), &OpenOptions::default()).unwrap();
+        let (run, expected) = run_of(&ops);
         prop_assert_eq!(run.problems(), vec![]);
-        for (at, expected) in model.expected.iter().enumerate() {
+        for (at, expected) in expected.iter().enumerate() {
             let step = at as u32 + 1;
             prop_assert_eq!(&files_of(&run, step), expected, "step {}", step);
         }
         // What changed between any two steps is what differs between their files.
-        let last = model.expected.len() as u32;
+        let last = expected.len() as u32;
         for (from, to) in [(0, last), (last / 2, last), (last, last / 3)] {
             let files = |step: u32| match step {
                 0 => Files::new(),
-                step => model.expected[step as usize - 1].clone(),
+                step => expected[step as usize - 1].clone(),
             };
             let cursor = |step| run.spot(0, StepNumber(step)).cursor;
             let mut changed: Vec<String> = run.changes(cursor(from), cursor(to)).into_iter()
                 .map(|change| change.path.to_text())
                 .collect();
             let (one, two) = (files(from), files(to));
-            let mut expected: Vec<String> = one.keys().chain(two.keys())
+            let mut differing: Vec<String> = one.keys().chain(two.keys())
                 .filter(|path| one.get(*path) != two.get(*path))
                 .cloned().collect();
-            expected.sort();
-            expected.dedup();
+            differing.sort();
+            differing.dedup();
             // A file that became a directory is a change of its own row, too.
             changed.retain(|path| one.contains_key(path) || two.contains_key(path));
-            prop_assert_eq!(changed, expected);
+            prop_assert_eq!(changed, differing);
         }
     }
 }

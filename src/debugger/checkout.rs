@@ -64,7 +64,7 @@ impl Debugger {
     fn entries(&self, at: Cursor) -> Vec<Entry> {
         let mut entries = Vec::new();
         let blobs = &self.tape.index.blobs;
-        self.state.walk(blobs, at, &mut |_, child: Child| {
+        self.state.walk(blobs, at, &mut |child: Child| {
             let Some(path) = self.state.paths.path(child.path) else {
                 return;
             };

@@ -1,6 +1,6 @@
 //! The file tree and single files, at any place.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{ChangeRow, Debugger, FileContent, FileView, ReadError, TreeRow, VersionRow};
@@ -21,63 +21,58 @@ pub enum Expanded {
     Only(BTreeSet<TapePath>),
 }
 
+impl Expanded {
+    fn has(&self, directory: &TapePath) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(paths) => paths.contains(directory),
+        }
+    }
+}
+
 impl Debugger {
     /// The file tree at a place, compared with another one. Costs a search per row that is
     /// shown, and for each file whose size is shown a read of a line's head.
     pub fn tree(&self, at: Cursor, since: Cursor, expanded: &Expanded) -> Vec<TreeRow> {
         let changes = self.state.changes(&self.tape.index.blobs, since, at);
-        let mut rows = Vec::new();
         let view = TreeView::new(self, at, &changes, expanded);
-        self.tree_below(&view, PathTable::ROOT, 0, &mut rows);
-        self.tree_below(&view, PathTable::OUTSIDE, 0, &mut rows);
+        let mut rows = Vec::new();
+        for root in [PathTable::ROOT, PathTable::OUTSIDE] {
+            let mut open = vec![self.rows_in(&view, root).into_iter()];
+            while let Some(children) = open.last_mut() {
+                let Some(child) = children.next() else {
+                    open.pop();
+                    continue;
+                };
+                let depth = open.len() as u16 - 1;
+                let Some(row) = self.tree_row(&view, child, depth) else {
+                    continue;
+                };
+                if row.is_expanded {
+                    open.push(self.rows_in(&view, child.path).into_iter());
+                }
+                rows.push(row);
+            }
+        }
         rows
     }
 
-    fn tree_below(
-        &self,
-        view: &TreeView<'_>,
-        directory: PathId,
-        depth: u16,
-        rows: &mut Vec<TreeRow>,
-    ) {
+    /// What is in a directory and, once, as removed, what was removed from it since.
+    fn rows_in(&self, view: &TreeView<'_>, directory: PathId) -> Vec<Child> {
         let mut children = self.state.list(&self.tape.index.blobs, view.at, directory);
-        // What was removed since is still shown, once, as removed.
         if let Some(removed) = view.removed.get(&directory) {
-            let is_listed = |child: &Child| children.iter().any(|listed| listed.path == child.path);
-            let gone: Vec<Child> = removed
-                .iter()
-                .filter(|child| !is_listed(child))
-                .copied()
-                .collect();
-            children.extend(gone);
+            let listed: HashSet<PathId> = children.iter().map(|child| child.path).collect();
+            let is_gone = |child: &&Child| !listed.contains(&child.path);
+            children.extend(removed.iter().filter(is_gone));
             self.state.sort(&mut children);
         }
-        for child in children {
-            let Some(path) = self.state.paths.path(child.path) else {
-                continue;
-            };
-            let is_directory = child.state.kind == EntryKind::Directory;
-            let is_expanded = is_directory
-                && match view.expanded {
-                    Expanded::All => true,
-                    Expanded::Only(paths) => paths.contains(&path),
-                };
-            rows.push(self.tree_row(view, child, path, depth, is_expanded));
-            if is_expanded {
-                self.tree_below(view, child.path, depth + 1, rows);
-            }
-        }
+        children
     }
 
-    fn tree_row(
-        &self,
-        view: &TreeView<'_>,
-        child: Child,
-        path: TapePath,
-        depth: u16,
-        is_expanded: bool,
-    ) -> TreeRow {
+    fn tree_row(&self, view: &TreeView<'_>, child: Child, depth: u16) -> Option<TreeRow> {
+        let path = self.state.paths.path(child.path)?;
         let state = child.state;
+        let is_expanded = state.kind == EntryKind::Directory && view.expanded.has(&path);
         let (blob, size) = match state.content {
             ContentRef::Blob(id) => self.blob_head(id, state.since),
             _ => (None, None),
@@ -87,7 +82,7 @@ impl Debugger {
         } else {
             path.name().to_vec()
         };
-        TreeRow {
+        Some(TreeRow {
             name: SafeText::from_bytes(&name),
             depth,
             kind: state.kind,
@@ -104,7 +99,7 @@ impl Debugger {
                 _ => None,
             },
             path,
-        }
+        })
     }
 
     /// The hash and the length of a blob, from the line that holds it, or that named it.
@@ -122,9 +117,12 @@ impl Debugger {
                 return (Some(hash), len);
             }
             // Written by hand: the event names no hash, its content does.
-            if let Ok(event) = self.tape.event(position)
-                && let Body::File(change) = event.body
-                && let Content::Blob { hash, len, .. } = change.content
+            let content = match self.tape.event(position).map(|event| event.body) {
+                Ok(Body::File(change)) => change.content,
+                Ok(Body::Blob(content)) => content,
+                _ => continue,
+            };
+            if let Content::Blob { hash, len, .. } = content
                 && Some(hash.prefix()) == prefix
             {
                 return (Some(hash), Some(len));

@@ -16,16 +16,31 @@ pub enum PathError {
     /// The path holds a NUL byte.
     #[error("the path holds a NUL byte")]
     Nul,
+    /// The path is longer or deeper than any that a system opens.
+    #[error(
+        "the path has more than {} bytes or {} components",
+        TapePath::MAX_LEN,
+        TapePath::MAX_DEPTH
+    )]
+    TooLong,
 }
 
 /// The path of a file: bytes, `/` between components, no `.`, no `..`, no empty component.
 ///
 /// Relative paths are below the workspace root. Absolute ones (with a leading `/`) are
 /// files outside it that the run named: they can be looked at and are never written.
+///
+/// At most [`TapePath::MAX_LEN`] bytes in [`TapePath::MAX_DEPTH`] components, so that what
+/// strangers wrote cannot make a tree too deep to walk.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TapePath(Arc<[u8]>);
 
 impl TapePath {
+    /// Bytes of a path at most: what Linux takes as one (`PATH_MAX`).
+    pub const MAX_LEN: usize = 4096;
+    /// Components of a path at most.
+    pub const MAX_DEPTH: usize = 1024;
+
     /// Checks and takes a path.
     pub fn new(path: impl AsRef<[u8]>) -> Result<Self, PathError> {
         let path = path.as_ref();
@@ -39,6 +54,10 @@ impl TapePath {
         let is_bad = |component: &[u8]| matches!(component, b"" | b"." | b"..");
         if inner.split(|byte| *byte == b'/').any(is_bad) {
             return Err(PathError::Component);
+        }
+        let is_deep = inner.split(|byte| *byte == b'/').count() > Self::MAX_DEPTH;
+        if is_deep || path.len() > Self::MAX_LEN {
+            return Err(PathError::TooLong);
         }
         Ok(Self(path.into()))
     }
@@ -140,6 +159,18 @@ mod tests {
         for path in ["a", "a/b", "/tmp/x", "...", "a b/ü"] {
             assert_eq!(TapePath::new(path).unwrap().as_bytes(), path.as_bytes());
         }
+    }
+
+    #[test]
+    fn paths_that_no_system_opens_are_refused() {
+        let check = |path: String, expected| assert_eq!(TapePath::new(path).err(), expected);
+        check(vec!["d"; TapePath::MAX_DEPTH].join("/"), None);
+        check(
+            vec!["d"; TapePath::MAX_DEPTH + 1].join("/"),
+            Some(PathError::TooLong),
+        );
+        check("n".repeat(TapePath::MAX_LEN), None);
+        check("n".repeat(TapePath::MAX_LEN + 1), Some(PathError::TooLong));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::entry::{ContentRef, Entry};
 use super::paths::PathId;
 use super::table::{Branch, State};
-use crate::model::{Cursor, EntryKind, Kind};
+use crate::model::{Cursor, EntryKind, Kind, TapePath};
 use crate::tape::wire::{Enc, RawHead};
 use crate::tape::{Index, IndexSink, Indexed, Record};
 
@@ -174,13 +174,18 @@ impl State {
         }
     }
 
-    /// The node that stands to `to` as `node` stands to `from`; entered if it is new.
+    /// The node that stands to `to` as `node` stands to `from`; entered if it is new. `None`
+    /// where that would be deeper than any path: moves could nest a directory without end.
     fn below(&mut self, from: PathId, node: PathId, to: PathId) -> Option<PathId> {
         let mut names = Vec::new();
         let mut at = node;
         while at != from {
             names.push(self.paths.name(at).to_vec());
             at = self.paths.parent(at)?;
+        }
+        let above = std::iter::successors(Some(to), |at| self.paths.parent(*at)).count() - 1;
+        if above + names.len() > TapePath::MAX_DEPTH {
+            return None;
         }
         let mut target = to;
         for name in names.iter().rev() {

@@ -1,6 +1,7 @@
 //! What changed between two cursors: the entries between them, and nothing else.
 
 use super::entry::{ContentRef, FileState};
+use super::lookup::last_before;
 use super::paths::PathId;
 use super::table::State;
 use crate::model::{Certainty, ChangeKind, Cursor, EntryKind};
@@ -118,7 +119,7 @@ impl State {
         let start = paths.len();
         paths.extend(branch.touched(from, to).iter().map(|(_, path)| *path));
         for (path, suspects) in &branch.path_suspects {
-            if suspects.iter().any(|at| (from..to).contains(at)) {
+            if last_before(suspects, to).is_some_and(|at| at >= from) {
                 paths.push(*path);
             }
         }

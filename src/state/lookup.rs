@@ -116,18 +116,24 @@ impl State {
         })
     }
 
-    /// Whether anything below a path is there.
+    /// Whether anything below a path is there. Keeps its own stack: a tape chooses how deep
+    /// its directories are.
     pub(super) fn has_children(&self, branch: u16, path: PathId, position: u32) -> bool {
         let cursor = Cursor { position, branch };
-        self.paths
-            .children(path)
-            .any(|child| self.is_there(cursor, child))
-    }
-
-    pub(super) fn is_there(&self, cursor: Cursor, path: PathId) -> bool {
-        let entry = self.entry_or_evidence(cursor, path);
-        entry.is_some_and(|entry| entry.kind().is_some())
-            || self.has_children(cursor.branch, path, cursor.position)
+        let mut open = vec![self.paths.children(path)];
+        while let Some(children) = open.last_mut() {
+            match children.next() {
+                Some(child) => {
+                    let entry = self.entry_or_evidence(cursor, child);
+                    if entry.is_some_and(|entry| entry.kind().is_some()) {
+                        return true;
+                    }
+                    open.push(self.paths.children(child));
+                }
+                None => drop(open.pop()),
+            }
+        }
+        false
     }
 }
 
@@ -152,7 +158,8 @@ impl Branch {
     }
 }
 
-fn last_before(sorted: &[u32], to: u32) -> Option<u32> {
+/// The last of some sorted positions that lies before another.
+pub(super) fn last_before(sorted: &[u32], to: u32) -> Option<u32> {
     let after = sorted.partition_point(|position| *position < to);
     sorted.get(after.checked_sub(1)?).copied()
 }

@@ -1,14 +1,51 @@
 //! A snapshot proves the table: where they disagree, the snapshot is right.
+//!
+//! A directory that the last snapshot proved, and that no event touched since, is not read
+//! again: a snapshot costs what changed, here as on the tape.
 
+use std::collections::hash_map;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::entry::{ContentRef, Entry};
 use super::paths::{PathId, PathTable};
 use super::table::State;
-use crate::model::{BlobHash, Cursor, EntryKind};
-use crate::tape::wire::v1::{DirectoryEntry, decode_directory, parse_record, snapshot_directories};
+use crate::model::{BlobHash, Cursor, EntryKind, TapePath};
+use crate::tape::wire::v1::{
+    DirectoryEntries, DirectoryEntry, decode_directory, parse_record, snapshot_directories,
+};
 use crate::tape::{Index, Indexed, Record};
+
+/// The texts of the directories that travelled with snapshots: a later one, of whatever
+/// branch, names them by their hash alone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Directories {
+    texts: HashMap<BlobHash, Arc<[u8]>>,
+    /// Lines of all of them: names of files.
+    lines: usize,
+}
+
+impl Directories {
+    /// Takes a text, unless it is damaged.
+    fn take(&mut self, hash: BlobHash, text: Arc<[u8]>) {
+        if BlobHash::of(&text) == hash
+            && let hash_map::Entry::Vacant(place) = self.texts.entry(hash)
+        {
+            self.lines += memchr::memchr_iter(b'\n', &text).count();
+            place.insert(text);
+        }
+    }
+}
+
+/// What the last snapshot of a branch said.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    /// Where it was.
+    position: u32,
+    /// Its directories in which, and in all below, each file is what it says. A later
+    /// snapshot that names the same one says nothing new, unless an event came in between.
+    proven: HashMap<PathId, BlobHash>,
+}
 
 impl State {
     pub(super) fn prove(&mut self, index: &mut Index, event: Indexed, record: &Record<'_>) {
@@ -21,32 +58,53 @@ impl State {
         let Some(branch) = self.branches.get_mut(usize::from(event.view)) else {
             return;
         };
-        let mut known = std::mem::take(&mut branch.directories);
-        known.extend(snapshot_directories(&line));
+        // The first snapshot tells what there was; a later one that differs shows a change.
+        let is_first = branch.proofs.is_empty();
+        let mut told = std::mem::take(&mut branch.told);
+        if !told.proven.is_empty() {
+            for (_, path) in branch.touched(told.position, event.position) {
+                forget(&mut told.proven, &self.paths, *path);
+            }
+        }
+        let mut directories = std::mem::take(&mut self.directories);
+        for (hash, text) in snapshot_directories(&line) {
+            directories.take(hash, text);
+        }
         let mut proof = Proof {
             state: self,
             index,
             event,
-            known: &known,
-            used: HashMap::new(),
+            names_left: FREE_NAMES + NAMES_A_LINE * directories.lines,
+            texts: &directories.texts,
+            proven: told.proven,
+            pending: vec![(PathTable::ROOT, root, 1)],
+            unsaid: Vec::new(),
             is_whole: true,
             differs: false,
         };
-        proof.directory(PathTable::ROOT, &root);
-        let (used, is_whole, differs) = (proof.used, proof.is_whole, proof.differs);
-        // The first snapshot tells what there was; a later one that differs shows a change.
-        let is_first = self
-            .branches
-            .get(usize::from(event.view))
-            .is_none_or(|branch| branch.proofs.is_empty());
+        while let Some((directory, hash, depth)) = proof.pending.pop() {
+            proof.directory(directory, hash, depth);
+        }
+        let (is_whole, differs) = (proof.is_whole, proof.differs);
+        let (mut proven, unsaid) = (proof.proven, proof.unsaid);
         if differs
             && !is_first
             && let Some(step) = event.step
         {
             index.flag_outside(step);
         }
+        self.directories = directories;
+        if !is_whole {
+            proven.clear();
+        }
+        for path in unsaid {
+            forget(&mut proven, &self.paths, path);
+        }
         if let Some(branch) = self.branches.get_mut(usize::from(event.view)) {
-            branch.directories = used;
+            branch.told = Told {
+                position: event.position,
+                proven,
+            };
             if is_whole {
                 branch.proofs.push(event.position);
             }
@@ -54,33 +112,54 @@ impl State {
     }
 }
 
+/// Takes a path and all directories above it from those that are proven.
+fn forget(proven: &mut HashMap<PathId, BlobHash>, paths: &PathTable, path: PathId) {
+    for node in std::iter::successors(Some(path), |node| paths.parent(*node)) {
+        proven.remove(&node);
+    }
+}
+
+/// Names of a snapshot that are looked at whatever it holds, and for each line of its
+/// directories: with directories that share children, a few lines can be made to name more
+/// paths than there are atoms.
+const FREE_NAMES: usize = 1 << 16;
+const NAMES_A_LINE: usize = 16;
+
 struct Proof<'a> {
     state: &'a mut State,
     index: &'a mut Index,
     event: Indexed,
-    known: &'a HashMap<BlobHash, Arc<[u8]>>,
-    used: HashMap<BlobHash, Arc<[u8]>>,
+    texts: &'a HashMap<BlobHash, Arc<[u8]>>,
+    proven: HashMap<PathId, BlobHash>,
+    /// Directories to be looked at yet, with the depth of what is in them.
+    pending: Vec<(PathId, BlobHash, usize)>,
+    /// Names that may still be looked at.
+    names_left: usize,
+    /// Files that are named without their content.
+    unsaid: Vec<PathId>,
     /// Every directory was there to be read.
     is_whole: bool,
     differs: bool,
 }
 
 impl Proof<'_> {
-    fn directory(&mut self, directory: PathId, hash: &BlobHash) {
-        let Some(text) = self.known.get(hash) else {
+    fn directory(&mut self, directory: PathId, hash: BlobHash, depth: usize) {
+        if self.proven.get(&directory) == Some(&hash) {
+            return;
+        }
+        let Some(entries) = self.entries(&hash, depth) else {
             self.is_whole = false;
             return;
         };
-        self.used.insert(*hash, Arc::clone(text));
-        let Ok(entries) = decode_directory(text) else {
-            self.is_whole = false;
-            return;
-        };
+        self.proven.insert(directory, hash);
         let mut listed = HashSet::new();
         for (name, entry) in entries {
             let node = self.state.paths.intern_child(directory, &name);
             listed.insert(node);
             self.entry(node, &entry);
+            if let DirectoryEntry::Directory { hash, .. } = entry {
+                self.pending.push((node, hash, depth + 1));
+            }
         }
         let others: Vec<PathId> = self
             .state
@@ -91,6 +170,14 @@ impl Proof<'_> {
         for other in others {
             self.gone(other);
         }
+    }
+
+    /// What is in a directory, unless it cannot be read or leads too far.
+    fn entries(&mut self, hash: &BlobHash, depth: usize) -> Option<DirectoryEntries> {
+        let text = self.texts.get(hash)?;
+        let entries = decode_directory(text).ok()?;
+        self.names_left = self.names_left.checked_sub(entries.len())?;
+        (depth <= TapePath::MAX_DEPTH).then_some(entries)
     }
 
     fn entry(&mut self, node: PathId, entry: &DirectoryEntry) {
@@ -112,9 +199,12 @@ impl Proof<'_> {
         };
         let before = self.state.latest(self.event.view, node);
         let is_file = before.is_some_and(|before| before.kind() == Some(EntryKind::File));
-        if kind == EntryKind::File && content == ContentRef::Unknown && is_file {
-            self.leave_in_doubt(node);
-            return;
+        if kind == EntryKind::File && content == ContentRef::Unknown {
+            self.unsaid.push(node);
+            if is_file {
+                self.leave_in_doubt(node);
+                return;
+            }
         }
         let seen = Entry::new(position, kind, content).with_mode(mode);
         let agrees = before.is_some_and(|before| match kind {
@@ -129,9 +219,6 @@ impl Proof<'_> {
             let differs = before.is_some_and(|before| before.kind().is_some());
             let seen = seen.observed_if(true).outside_if(differs && !is_implied);
             self.state.put(self.event.view, node, seen);
-        }
-        if let DirectoryEntry::Directory { hash, .. } = entry {
-            self.directory(node, hash);
         }
     }
 

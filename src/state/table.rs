@@ -1,11 +1,10 @@
 //! The version table: for each branch, what happened to each path, in order.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::entry::Entry;
 use super::paths::{PathId, PathTable};
-use crate::model::BlobHash;
+use super::snapshot::{Directories, Told};
 
 /// The files of a run at every event.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +12,7 @@ pub struct State {
     /// Every path that was named.
     pub paths: PathTable,
     pub(super) branches: Vec<Branch>,
+    pub(super) directories: Directories,
 }
 
 /// What happened on one branch.
@@ -32,8 +32,8 @@ pub(super) struct Branch {
     pub(super) proofs: Vec<u32>,
     /// Savepoints by name, the latest last.
     pub(super) savepoints: Vec<(Box<[u8]>, u32)>,
-    /// The directories of the last snapshot.
-    pub(super) directories: HashMap<BlobHash, Arc<[u8]>>,
+    /// What the last snapshot said.
+    pub(super) told: Told,
 }
 
 /// The main line has entries for most paths, other branches for few.

@@ -45,24 +45,18 @@ impl State {
 
     /// Calls `visit` with every file, link and directory at a cursor, each directory before
     /// what is in it, the workspace before what lies outside.
-    pub fn walk(&self, blobs: &BlobTable, cursor: Cursor, visit: &mut impl FnMut(u16, Child)) {
+    pub fn walk(&self, blobs: &BlobTable, cursor: Cursor, visit: &mut impl FnMut(Child)) {
         for root in [PathTable::ROOT, PathTable::OUTSIDE] {
-            self.walk_below(blobs, cursor, root, 0, visit);
-        }
-    }
-
-    fn walk_below(
-        &self,
-        blobs: &BlobTable,
-        cursor: Cursor,
-        directory: PathId,
-        depth: u16,
-        visit: &mut impl FnMut(u16, Child),
-    ) {
-        for child in self.list(blobs, cursor, directory) {
-            visit(depth, child);
-            if child.state.kind == EntryKind::Directory {
-                self.walk_below(blobs, cursor, child.path, depth + 1, visit);
+            let mut open = vec![self.list(blobs, cursor, root).into_iter()];
+            while let Some(children) = open.last_mut() {
+                let Some(child) = children.next() else {
+                    open.pop();
+                    continue;
+                };
+                visit(child);
+                if child.state.kind == EntryKind::Directory {
+                    open.push(self.list(blobs, cursor, child.path).into_iter());
+                }
             }
         }
     }
