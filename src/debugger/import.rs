@@ -105,7 +105,7 @@ fn census(bytes: TapeBytes) -> io::Result<BTreeMap<Certainty, u64>> {
         branch: tape.index.current_line,
     };
     let mut files = BTreeMap::new();
-    state.walk(&tape.index.blobs, end, &mut |_, child| {
+    state.walk(&tape.index.blobs, end, &mut |child| {
         if child.state.kind != EntryKind::Directory {
             *files.entry(child.state.certainty).or_default() += 1;
         }
