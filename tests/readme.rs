@@ -8,6 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use jukebox::debugger::{Debugger, OpenOptions, Source};
+use jukebox::model::StepKind;
+
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
@@ -74,4 +77,19 @@ fn the_picture_is_made_by_the_command_that_stands_below_it() {
     let ran = jukebox(&arguments, &root());
     assert!(ran.status.success(), "{ran:?}");
     hold(&root().join(picture), &fs::read_to_string(drawing).unwrap());
+}
+
+#[test]
+fn the_tour_names_the_step_that_no_call_explains() {
+    let readme = readme();
+    let row = readme
+        .lines()
+        .find(|line| line.contains("| step "))
+        .unwrap();
+    let number = row.split("| step ").nth(1).unwrap();
+    let number: u32 = number.split(':').next().unwrap().parse().unwrap();
+    assert!(row.starts_with(&format!("| `:{number}` |")), "{row}");
+    let demo = Debugger::open(Source::Demo, &OpenOptions::default()).unwrap();
+    let rows = demo.timeline(0, number..number + 1);
+    assert_eq!(rows[0].kind, StepKind::Outside);
 }

@@ -124,6 +124,10 @@ pub(super) fn title_of(event: &Event) -> String {
         Body::File(change) => {
             let path = change.path.to_text();
             match &change.op {
+                FileOp::Write if change.outside => format!("{path} is not as the calls left it"),
+                FileOp::Remove if change.outside => {
+                    format!("{path} is gone, and no call removed it")
+                }
                 FileOp::Write => format!("write {path}"),
                 FileOp::Remove => format!("remove {path}"),
                 FileOp::Rename { from } => format!("rename {} to {path}", from.to_text()),
