@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::sanitize::SafeText;
+use super::sanitize::{SafeText, decode_tags};
 
 /// Columns by which what is inside stands further right.
 const INDENT: usize = 2;
@@ -16,7 +16,7 @@ const INDENT: usize = 2;
 const DEEPEST: usize = 64;
 
 /// A value in lines: a member or an element a line, and a text of several lines as it
-/// stands, below its name, between `"""`.
+/// stands, below its name, between `"""`. What tag characters spell is written out.
 pub fn pretty(value: &Value) -> Vec<SafeText> {
     let mut lines = Vec::new();
     put(&mut lines, value, "", "", 0);
@@ -26,7 +26,7 @@ pub fn pretty(value: &Value) -> Vec<SafeText> {
 /// Adds a value whose first line starts with `name` and whose last one ends with `comma`.
 fn put(lines: &mut Vec<SafeText>, value: &Value, name: &str, comma: &str, depth: usize) {
     let indent = " ".repeat(depth * INDENT);
-    let mut line = |text: String| lines.push(SafeText::line(&text));
+    let mut line = |text: String| lines.push(decode_tags(&text));
     match value {
         Value::String(text) if text.trim_end_matches('\n').contains('\n') => {
             line(format!("{indent}{name}\"\"\""));
@@ -111,6 +111,14 @@ mod tests {
         check(
             json!({"k\u{202e}": "\u{9b}31m\u{1b}"}),
             "{\n  \"k<U+202E>\": \"\\x9b31m\\u001b\"\n}",
+        );
+    }
+
+    #[test]
+    fn what_tag_characters_spell_is_written_out() {
+        check(
+            json!("a\u{E0068}\u{E0069} b\u{200b}"),
+            "\"a<tags: hi> b<U+200B>\"",
         );
     }
 
