@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use jukebox::debugger::{Debugger, Expanded, OpenOptions, Source, Spot};
+use jukebox::debugger::{CheckoutOptions, Debugger, Expanded, OpenOptions, Source, Spot};
 use jukebox::model::{BlobHash, Place, TapePath};
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn the_deepest_path_is_walked() {
     let run = open([write(&deep), write("a")]);
     assert_eq!(paths(&run).len(), TapePath::MAX_DEPTH + 1);
     let empty = tempfile::tempdir().unwrap();
-    let report = run.checkout(end(&run).cursor, empty.path(), Default::default());
+    let report = run.checkout(end(&run).cursor, empty.path(), CheckoutOptions::default());
     assert!(report.unwrap().report.is_exact());
 }
 

@@ -129,6 +129,41 @@ fn looking_leaves_the_tape_as_it_was() {
     assert_eq!(stamp(), before);
 }
 
+/// A transcript whose last line is cut off, too: it is imported, and stays as it is.
+#[test]
+fn looking_leaves_a_torn_transcript_as_it_was() {
+    let world = World::new(&[]);
+    let record = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","timestamp":"2026-01-01T10:00:00.000Z","message":{"role":"user","content":"hello"}}"#;
+    let torn = format!("{record}\n{{\"type\":\"assis");
+    let path = world.put("session.jsonl", &torn);
+    let stamp = || {
+        let meta = fs::metadata(&path).unwrap();
+        (fs::read(&path).unwrap(), meta.modified().unwrap())
+    };
+    let before = stamp();
+    let said = format!(
+        "line 2 (byte {}): the last line is cut off",
+        record.len() + 1
+    );
+    for (words, code) in [
+        ("log session.jsonl", 0),
+        ("tree session.jsonl", 0),
+        ("verify session.jsonl", 1),
+        ("open session.jsonl --frame out.txt", 0),
+    ] {
+        let run = world.type_in(words);
+        assert_eq!(run.code(), code, "{words}: {}", run.stderr());
+        let all = run.stdout() + &run.stderr();
+        assert!(
+            words.starts_with("open") || all.contains(&said),
+            "{words}: {all}"
+        );
+    }
+    let picture = fs::read_to_string(world.path("out.txt")).unwrap();
+    assert!(picture.contains("! 1 problem"), "{picture}");
+    assert_eq!(stamp(), before);
+}
+
 /// A name that holds an `@` is a file first.
 #[test]
 fn a_file_that_is_called_like_a_place_wins() {

@@ -187,6 +187,22 @@ fn progress_is_counted_and_not_kept() {
     assert_eq!(run.report.unreachable, 0, "progress is a link of the chain");
 }
 
+/// Longer than any buffer: what is said is kept whole, what only tells of progress is not.
+#[test]
+fn a_line_of_megabytes_is_neither_dropped_nor_the_end() {
+    let long = "x".repeat(9 << 20);
+    let mut session = Session::new();
+    session.user("before");
+    session.user(&long);
+    session.record("progress", &json!({"data": {"fullOutput": long}}));
+    session.user("after");
+    let run = session.run();
+    assert_eq!(run.report.problems, []);
+    assert_eq!(run.report.progress.records, 1);
+    let lengths: Vec<usize> = run.prompts().iter().map(|prompt| prompt.1.len()).collect();
+    assert_eq!(lengths, [6, long.len(), 5]);
+}
+
 #[test]
 fn results_without_calls_and_calls_without_results_are_kept() {
     let mut session = Session::new();
