@@ -92,7 +92,7 @@ fn decide(entry: &Entry, linked: &HashSet<TapePath>, links: OutsideLinks) -> Opt
         return Some(Skipped::OutsideWorkspace);
     }
     let mut above = std::iter::successors(entry.path.parent(), TapePath::parent);
-    if above.any(|directory| linked.contains(&directory)) {
+    if !linked.is_empty() && above.any(|directory| linked.contains(&directory)) {
         return Some(Skipped::BelowLink);
     }
     match &entry.item {

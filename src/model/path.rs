@@ -114,7 +114,8 @@ impl TapePath {
     /// The path of the directory that holds this one; `None` at the top.
     pub fn parent(&self) -> Option<Self> {
         let slash = self.0.iter().rposition(|byte| *byte == b'/')?;
-        Self::new(self.0.split_at(slash).0).ok()
+        // What is above a path that was checked needs no check.
+        (slash > 0).then(|| Self(self.0.split_at(slash).0.into()))
     }
 
     /// This path with one more component.
@@ -199,6 +200,8 @@ mod tests {
                 .is_within(&TapePath::new("a").unwrap())
         );
         assert_eq!(path.parent(), TapePath::new("a").ok());
+        assert_eq!(path.parent().unwrap().parent(), None);
+        assert_eq!(TapePath::new("/a").unwrap().parent(), None);
         assert_eq!(path.name(), b"b");
     }
 }
