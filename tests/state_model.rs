@@ -228,7 +228,8 @@ fn directory(files: &Files, above: &str, texts: &mut Vec<(String, String)>) -> S
             let hash = directory(files, &format!("{above}{name}/"), texts);
             entry = json!([name, "dir", null, hash]);
         }
-        text += &format!("{entry}\n");
+        text.push_str(&entry.to_string());
+        text.push('\n');
     }
     let hash = BlobHash::of(text.as_bytes()).to_string();
     texts.push((hash.clone(), text));
