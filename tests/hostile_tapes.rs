@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use jukebox::debugger::{CheckoutOptions, Debugger, Expanded, OpenOptions, Source, Spot};
-use jukebox::model::{BlobHash, Place, TapePath};
+use jukebox::model::{BlobHash, Certainty, EntryKind, Place, TapePath};
 use serde_json::{Value, json};
 
 /// Opens a tape of these events, numbered in order.
@@ -102,4 +102,23 @@ fn a_row_is_as_short_as_its_title_is_long() {
     for row in rows {
         assert!(row.title.as_str().len() + row.actor.as_str().len() < 1000);
     }
+}
+
+#[test]
+fn moving_many_files_to_and_fro_ends_in_doubt_and_not_in_endless_memory() {
+    let files = (0..2000).map(|n| write(&format!("a/{n}")));
+    let moves = (0..200).map(|n| match n % 2 {
+        0 => json!({"kind": "fs.rename", "from": "a", "path": "b"}),
+        _ => json!({"kind": "fs.rename", "from": "b", "path": "a"}),
+    });
+    let run = open(files.chain(moves));
+    let at = end(&run).cursor;
+    let rows = run.tree(at, at, &Expanded::All);
+    let files = rows.iter().filter(|row| row.kind == EntryKind::File);
+    assert!(files.clone().count() >= 2000);
+    assert!(
+        files
+            .clone()
+            .all(|row| row.certainty == Certainty::Uncertain)
+    );
 }
