@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use jukebox::debugger::{CheckoutOptions, Debugger, Expanded, OpenOptions, Source, Spot};
-use jukebox::model::{BlobHash, Place, TapePath};
+use jukebox::model::{BlobHash, Certainty, EntryKind, Place, TapePath};
 use serde_json::{Value, json};
 
 /// Opens a tape of these events, numbered in order.
@@ -46,18 +46,25 @@ fn a_path_of_a_hundred_thousand_directories_is_no_path() {
 }
 
 #[test]
-fn the_deepest_path_is_walked() {
-    let deep = vec!["d"; TapePath::MAX_DEPTH].join("/");
-    let run = open([write(&deep), write("a")]);
-    assert_eq!(paths(&run).len(), TapePath::MAX_DEPTH + 1);
-    let empty = tempfile::tempdir().unwrap();
-    let report = run.checkout(end(&run).cursor, empty.path(), CheckoutOptions::default());
-    assert!(report.unwrap().report.is_exact());
+fn deep_directories_need_no_deep_stack() {
+    const DEPTH: usize = 300;
+    let run = open([write(&vec!["d"; DEPTH].join("/")), write("a")]);
+    let look = || {
+        assert_eq!(paths(&run).len(), DEPTH + 1);
+        let new = tempfile::tempdir().unwrap();
+        let written = run.checkout(end(&run).cursor, new.path(), CheckoutOptions::default());
+        assert!(written.unwrap().report.is_exact());
+    };
+    let thread = std::thread::Builder::new().stack_size(128 << 10);
+    std::thread::scope(|scope| {
+        let looking = thread.spawn_scoped(scope, look).unwrap();
+        looking.join().unwrap();
+    });
 }
 
 #[test]
 fn a_directory_that_is_moved_into_itself_does_not_grow_for_ever() {
-    let moves = (0..3000).map(|_| json!({"kind": "fs.rename", "from": "a", "path": "a/a"}));
+    let moves = (0..1100).map(|_| json!({"kind": "fs.rename", "from": "a", "path": "a/a"}));
     let run = open(std::iter::once(write("a/f")).chain(moves));
     assert!(paths(&run).len() <= TapePath::MAX_DEPTH);
 }
@@ -80,4 +87,38 @@ fn a_snapshot_of_a_few_lines_that_names_endless_paths_is_cut() {
         json!({"kind": "snapshot", "blob": hash, "reason": "end", "dirs": directories}),
     ]);
     assert!(run.summary().events >= 2);
+}
+
+#[test]
+fn a_row_is_as_short_as_its_title_is_long() {
+    let long = "x".repeat(1 << 16);
+    let run = open([
+        json!({"kind": "prompt", "title": long, "text": "go"}),
+        json!({"kind": "tool.call", "call": "c", "name": long, "args": {"command": long}}),
+        json!({"kind": "gap", "why": long}),
+    ]);
+    let rows = run.timeline(0, 0..10);
+    assert_eq!(rows.len(), 3);
+    for row in rows {
+        assert!(row.title.as_str().len() + row.actor.as_str().len() < 1000);
+    }
+}
+
+#[test]
+fn moving_many_files_to_and_fro_ends_in_doubt_and_not_in_endless_memory() {
+    let files = (0..2000).map(|n| write(&format!("a/{n}")));
+    let moves = (0..200).map(|n| match n % 2 {
+        0 => json!({"kind": "fs.rename", "from": "a", "path": "b"}),
+        _ => json!({"kind": "fs.rename", "from": "b", "path": "a"}),
+    });
+    let run = open(files.chain(moves));
+    let at = end(&run).cursor;
+    let rows = run.tree(at, at, &Expanded::All);
+    let files = rows.iter().filter(|row| row.kind == EntryKind::File);
+    assert!(files.clone().count() >= 2000);
+    assert!(
+        files
+            .clone()
+            .all(|row| row.certainty == Certainty::Uncertain)
+    );
 }

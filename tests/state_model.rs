@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
 
 use jukebox::debugger::{Debugger, Expanded, FileContent, OpenOptions, Source};
 use jukebox::model::{BlobHash, Certainty, EntryKind, StepNumber};
@@ -228,8 +229,7 @@ fn directory(files: &Files, above: &str, texts: &mut Vec<(String, String)>) -> S
             let hash = directory(files, &format!("{above}{name}/"), texts);
             entry = json!([name, "dir", null, hash]);
         }
-        text.push_str(&entry.to_string());
-        text.push('\n');
+        writeln!(text, "{entry}").unwrap();
     }
     let hash = BlobHash::of(text.as_bytes()).to_string();
     texts.push((hash.clone(), text));

@@ -216,3 +216,38 @@ fn differences_from_before_a_branch_left_are_seen_on_it() {
     check("again:3", "main:1", &["b", "c"]);
     check("main:1", "again:2", &["b"]);
 }
+
+#[test]
+fn a_file_stays_uncertain_when_it_is_moved_or_its_mode_is_set() {
+    let run = open(&[
+        HEADER,
+        r#"{"seq":1,"kind":"prompt","text":"go"}"#,
+        r#"{"seq":2,"kind":"fs.write","path":"d/x","text":"one"}"#,
+        r#"{"seq":3,"kind":"fs.write","path":"y","text":"two"}"#,
+        r#"{"seq":4,"kind":"fs.suspect","why":"a command ran"}"#,
+        r#"{"seq":5,"kind":"prompt","text":"on"}"#,
+        r#"{"seq":6,"kind":"fs.rename","from":"d","path":"e"}"#,
+        r#"{"seq":7,"kind":"fs.chmod","path":"y","mode":"755"}"#,
+        r#"{"seq":8,"kind":"prompt","text":"on"}"#,
+        r#"{"seq":9,"kind":"fs.write","path":"e/x","text":"one"}"#,
+        r#"{"seq":10,"kind":"fs.rename","from":"e","path":"f"}"#,
+    ]);
+    assert_eq!(file(&run, "2", "e/x"), (Certainty::Uncertain, "one".into()));
+    assert_eq!(file(&run, "2", "y"), (Certainty::Uncertain, "two".into()));
+    assert_eq!(file(&run, "3", "f/x"), (Certainty::Exact, "one".into()));
+}
+
+#[test]
+fn a_file_stays_uncertain_when_a_transaction_is_rolled_back_to_before() {
+    let run = open(&[
+        HEADER,
+        r#"{"seq":1,"kind":"txn.begin","txn":"t"}"#,
+        r#"{"seq":2,"kind":"fs.write","txn":"t","path":"x","text":"one"}"#,
+        r#"{"seq":3,"kind":"fs.suspect","txn":"t","why":"a command ran"}"#,
+        r#"{"seq":4,"kind":"txn.savepoint","txn":"t","name":"s"}"#,
+        r#"{"seq":5,"kind":"fs.write","txn":"t","path":"x","text":"two"}"#,
+        r#"{"seq":6,"kind":"txn.rollback","txn":"t","to":"s"}"#,
+    ]);
+    assert_eq!(file(&run, "2", "x"), (Certainty::Exact, "two".into()));
+    assert_eq!(file(&run, "3", "x"), (Certainty::Uncertain, "one".into()));
+}

@@ -91,8 +91,9 @@ fn decide(entry: &Entry, linked: &HashSet<TapePath>, links: OutsideLinks) -> Opt
     if entry.path.is_outside() {
         return Some(Skipped::OutsideWorkspace);
     }
-    let mut above = std::iter::successors(entry.path.parent(), TapePath::parent);
-    if !linked.is_empty() && above.any(|directory| linked.contains(&directory)) {
+    let path = entry.path.as_bytes();
+    let mut above = memchr::memchr_iter(b'/', path).filter_map(|slash| path.get(..slash));
+    if above.any(|directory| linked.contains(directory)) {
         return Some(Skipped::BelowLink);
     }
     match &entry.item {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::title::title_of;
+use super::title::{title_of, words_of};
 use super::{Debugger, EventRow, ReadError, Section, Spot, StepDetail};
 use crate::model::{BlockKind, Body, Event, Kind, ModelBlock, Seq};
 use crate::text::{SafeText, json};
@@ -136,7 +136,7 @@ fn sections_of(event: &Event) -> Vec<Section> {
             }
             sections
         }
-        Body::Suspect { .. } => vec![text_section("suspect", &title_of(event))],
+        Body::Suspect { .. } => vec![text_section("suspect", &words_of(event))],
         Body::Note { text } => vec![text_section("note", text)],
         Body::Gap { why } => vec![text_section("gap", why)],
         Body::Raw { format, bytes } => match serde_json::from_slice::<Value>(bytes) {
@@ -160,7 +160,7 @@ fn sections_of(event: &Event) -> Vec<Section> {
         | Body::TxnBegin
         | Body::TxnSavepoint { .. }
         | Body::TxnCommit
-        | Body::TxnRollback { .. } => vec![text_section("event", &title_of(event))],
+        | Body::TxnRollback { .. } => vec![text_section("event", &words_of(event))],
         _ => Vec::new(),
     }
 }

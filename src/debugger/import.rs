@@ -76,15 +76,30 @@ impl From<Imported> for ImportError {
 /// Imports a transcript to a new tape at `out`, which must not exist yet.
 pub fn import(source: Source, out: &Path, options: &OpenOptions) -> Result<Report, ImportError> {
     let opened = Opened::expect_transcript(source)?;
-    let written = import_to(opened.transcript(), out, options).and_then(|mut report| {
-        report.files = census(TapeBytes::File(File::open(out)?.into()))?;
-        Ok(report)
-    });
-    if written.is_err() && !matches!(written, Err(ImportError::Exists(_))) {
-        // A tape that is not whole would pass for the whole run.
-        let _ = fs::remove_file(out);
+    let mut begun = Begun::default();
+    let mut report = import_to(opened.transcript(), out, options, &mut begun)?;
+    report.files = census(TapeBytes::File(File::open(out)?.into()))?;
+    begun.keep();
+    Ok(report)
+}
+
+/// A tape that was begun. Dropped before it is whole, it is removed again: it would pass for
+/// the whole run. A file that was there before is never touched.
+#[derive(Default)]
+struct Begun(Option<PathBuf>);
+
+impl Begun {
+    fn keep(mut self) {
+        self.0 = None;
     }
-    written
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 /// Imports a transcript into memory, to see what the import makes of it.
@@ -117,10 +132,13 @@ fn import_to(
     transcript: Transcript<'_>,
     out: &Path,
     options: &OpenOptions,
+    begun: &mut Begun,
 ) -> Result<Report, ImportError> {
     let (report, recorder) =
         claude_code::import(transcript, &importer_options(options)?, |header| {
-            Recorder::create(out, header, recorder_options())
+            let recorder = Recorder::create(out, header, recorder_options())?;
+            begun.0 = Some(out.to_owned());
+            Ok(recorder)
         })?;
     finish(recorder, &report)?;
     Ok(report)
@@ -184,9 +202,13 @@ fn keep(
         .prefix(".part-")
         .tempdir_in(directory)?;
     let tape = part.path().join("tape.jsonl");
-    import_to(transcript, &tape, options)?;
+    let mut begun = Begun::default();
+    import_to(transcript, &tape, options, &mut begun)?;
     let file = File::open(&tape)?;
+    // After a crash of the machine, half a tape must not stand there for the whole run.
+    file.sync_all()?;
     fs::rename(&tape, kept)?;
+    begun.keep();
     Ok(file)
 }
 

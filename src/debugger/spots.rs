@@ -2,7 +2,7 @@
 
 use super::{Debugger, Spot};
 use crate::model::{Cursor, Kind, Outcome, Place, StepNumber, TapePath, Target};
-use crate::tape::{BranchKind, Lane, StepFlags};
+use crate::tape::{BranchKind, Lane, StepFlags, TransactionEntry};
 
 /// Which way along a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,11 +119,17 @@ impl Debugger {
 
     /// A transaction's branch while it is open, its line after it ended.
     fn open_view(&self, view: u16, line: u16) -> u16 {
-        let transactions = &self.tape.index.transactions;
-        let is_open = transactions
-            .iter()
-            .any(|txn| txn.branch == view && txn.end.is_none());
+        let transaction = self.transaction_on(view);
+        let is_open = transaction.is_some_and(|txn| txn.end.is_none());
         if is_open { view } else { line }
+    }
+
+    /// The transaction whose branch this is.
+    pub(super) fn transaction_on(&self, branch: u16) -> Option<&TransactionEntry> {
+        // They are entered with their branches, and so in the order of these.
+        let transactions = &self.tape.index.transactions;
+        let at = transactions.binary_search_by_key(&branch, |txn| txn.branch);
+        transactions.get(at.ok()?)
     }
 
     /// The spot before the first step of a line.
@@ -159,11 +165,9 @@ impl Debugger {
         if view == lane.line {
             return line;
         }
-        let transactions = &self.tape.index.transactions;
-        let ended = transactions
-            .iter()
-            .any(|txn| txn.branch == view && txn.end.is_some_and(|end| end <= position));
-        if ended { line } else { view }
+        let end = self.transaction_on(view).and_then(|txn| txn.end);
+        let has_ended = end.is_some_and(|end| end <= position);
+        if has_ended { line } else { view }
     }
 
     /// The state that a spot is compared with: what its step began with, or, between the
@@ -351,15 +355,34 @@ impl Debugger {
         branch.map_or(0, crate::tape::BranchEntry::steps)
     }
 
-    /// The events of a step, in order, wherever they stand.
+    /// The events of a step, in order, wherever they stand. Costs a look at each event from
+    /// its first to its last, those of others between them, too.
     pub(super) fn events_of(&self, step: u32) -> impl Iterator<Item = (u32, Kind)> {
-        let index = &self.tape.index;
-        let range = index
-            .steps
-            .get(step)
-            .map_or(0..0, |entry| entry.opened..entry.last + 1);
-        range.filter_map(move |position| {
-            let event = index.events.get(position)?;
+        let entry = self.tape.index.steps.get(step);
+        let range = entry.map_or(0..0, |entry| entry.opened..entry.last + 1);
+        self.events_in(step, range)
+    }
+
+    /// The events of a step that a row of the timeline looks at: those near its first one,
+    /// and the last. What a row says must not cost more because a call did a great many
+    /// things, or others did while it ran.
+    pub(super) fn telling_events_of(&self, step: u32) -> impl Iterator<Item = (u32, Kind)> {
+        const NEAR: u32 = 4096;
+        let entry = self.tape.index.steps.get(step);
+        let (first, last) = entry.map_or((0..0, 0..0), |entry| {
+            let near = entry.last.min(entry.opened.saturating_add(NEAR));
+            (entry.opened..near, entry.last..entry.last + 1)
+        });
+        self.events_in(step, first.chain(last))
+    }
+
+    fn events_in(
+        &self,
+        step: u32,
+        positions: impl Iterator<Item = u32>,
+    ) -> impl Iterator<Item = (u32, Kind)> {
+        positions.filter_map(move |position| {
+            let event = self.tape.index.events.get(position)?;
             (event.step == Some(step)).then_some((position, event.kind))
         })
     }

@@ -73,7 +73,7 @@ impl Debugger {
         let entry = index.steps.get(step)?;
         let opened = index.events.get(entry.opened)?;
         let (mut file_events, mut ended) = (0, None);
-        for (position, kind) in self.events_of(step).take(ROW_EVENTS) {
+        for (position, kind) in self.telling_events_of(step) {
             file_events += u32::from(kind.is_file_change());
             if matches!(kind, Kind::ToolResult | Kind::ModelResponse) && position > entry.opened {
                 ended = index.events.get(position).map(|event| event.t);
@@ -121,11 +121,7 @@ impl Debugger {
         if !entry.flags.has(StepFlags::TRANSACTION) {
             return None;
         }
-        let index = &self.tape.index;
-        let transaction = index
-            .transactions
-            .iter()
-            .find(|txn| txn.branch == entry.lane.view)?;
+        let transaction = self.transaction_on(entry.lane.view)?;
         let edge = if transaction.begin == entry.opened {
             TransactionEdge::Begin
         } else if transaction.end == Some(entry.opened) {
@@ -162,7 +158,9 @@ impl Debugger {
             let Some(entry) = step.and_then(|step| index.steps.get(step)) else {
                 continue;
             };
-            cell.events += entry.settled - entry.opened + 1;
+            // Steps side by side count what lies between them each.
+            let events = entry.settled - entry.opened + 1;
+            cell.events = cell.events.saturating_add(events);
             cell.file_events += u32::from(entry.flags.has(StepFlags::FILES));
             cell.has_failure |= entry.outcome.is_failure();
             cell.has_gap |= entry.kind == StepKind::Gap;
@@ -173,8 +171,5 @@ impl Debugger {
     }
 }
 
-/// Events of a step that a row looks at: what a row says must not cost more because a
-/// single call did a great many things.
-const ROW_EVENTS: usize = 4096;
 /// Agents nested deeper than this are drawn as if they were not.
 const MAX_DEPTH: u8 = 16;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::Debugger;
 use crate::model::{BlockKind, Body, Event, FileOp, Kind, Micros, Scope, StepKind};
 use crate::tape::StepEntry;
+use crate::tape::wire::Text;
 use crate::text::SafeText;
 
 /// Who and what.
@@ -16,7 +17,7 @@ pub(super) struct Heading {
 
 /// A line longer than this is not decoded for a title.
 const MAX_DECODED: u64 = 1 << 20;
-/// Characters of a title that is made here.
+/// Characters of a title; of one that the tape gives, too.
 const MAX_TITLE: usize = 160;
 
 impl Debugger {
@@ -25,7 +26,7 @@ impl Debugger {
         // Of a model's turn, the answer says more than the question.
         let response = (entry.kind == StepKind::Model)
             .then(|| {
-                self.events_of(step)
+                self.telling_events_of(step)
                     .find(|(_, kind)| *kind == Kind::ModelResponse)
             })
             .flatten();
@@ -33,14 +34,12 @@ impl Debugger {
         if let Some(why) = self.gap_at(position) {
             return Heading {
                 actor: SafeText::literal("gap"),
-                title: SafeText::line(&why),
+                title: SafeText::line(&start_of(&why)),
                 duration: None,
             };
         }
         let told = self.tape.with_head(position, |head| {
-            let text = |text: Option<crate::tape::wire::Text<'_>>| {
-                text.map(|text| text.decode().into_owned())
-            };
+            let text = |text: Option<Text<'_>>| text.map(|text| start_of(&text.decode()));
             (text(head.name), text(head.title), head.dur)
         });
         let (name, title, mut duration) = match told {
@@ -51,7 +50,7 @@ impl Debugger {
         let title = title.unwrap_or_else(|| self.made_title(position));
         if duration.is_none() && entry.kind == StepKind::Tool {
             duration = self
-                .events_of(step)
+                .telling_events_of(step)
                 .find(|(_, kind)| *kind == Kind::ToolResult)
                 .and_then(|(result, _)| self.tape.with_head(result, |head| head.dur).ok()?.ok()?);
         }
@@ -99,8 +98,13 @@ impl Debugger {
     }
 }
 
-/// One line that says what an event holds.
+/// One line that says what an event holds, no longer than a title is.
 pub(super) fn title_of(event: &Event) -> String {
+    start_of(&words_of(event))
+}
+
+/// What an event holds, in one line as long as it takes.
+pub(super) fn words_of(event: &Event) -> String {
     if let Some(title) = &event.head.title {
         return title.clone();
     }
@@ -196,6 +200,10 @@ fn arguments_line(arguments: &Value) -> String {
 
 fn first_line(text: &str) -> String {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let line = lines.next().unwrap_or_default().trim();
-    line.chars().take(MAX_TITLE).collect()
+    start_of(lines.next().unwrap_or_default().trim())
+}
+
+/// As much of a text as a title holds.
+fn start_of(text: &str) -> String {
+    text.chars().take(MAX_TITLE).collect()
 }

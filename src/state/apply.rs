@@ -13,13 +13,13 @@ impl IndexSink for State {
     fn indexed(&mut self, index: &mut Index, event: Indexed, record: Option<&Record<'_>>) {
         self.follow_branches(index);
         let Some(record) = record else {
-            self.suspect_all(event);
+            self.suspect_all(event.view, event.position);
             return;
         };
         let head = &record.head;
         let Some(mode_of) = Op::of(event.kind) else {
             match event.kind {
-                Kind::Gap => self.suspect_all(event),
+                Kind::Gap => self.suspect_all(event.view, event.position),
                 Kind::FsSuspect => self.suspect(event, head),
                 Kind::TxnSavepoint => self.savepoint(event, head),
                 Kind::TxnCommit => self.commit(index, event),
@@ -118,9 +118,27 @@ impl State {
         self.put(event.view, path, entry);
     }
 
+    /// A path and all below it that was ever named. A tape pays for such looks with its
+    /// events: without that, a line that moves a large directory to and fro could be repeated
+    /// until no memory is left. `None`: it did not pay, and any file may be another now.
+    fn subtree(&mut self, branch: u16, position: u32, path: PathId) -> Option<Vec<PathId>> {
+        const FREE: usize = 1 << 16;
+        const FOR_AN_EVENT: usize = 64;
+        const FOR_A_NAME: usize = 16;
+        let paid = FOR_AN_EVENT * position as usize + FOR_A_NAME * self.directories.lines();
+        if self.looked_at > FREE + paid {
+            self.suspect_all(branch, position);
+            return None;
+        }
+        let subtree = self.paths.subtree(path);
+        self.looked_at += subtree.len();
+        Some(subtree)
+    }
+
     fn remove(&mut self, event: Indexed, path: PathId, is_outside: bool) {
+        let subtree = self.subtree(event.view, event.position, path);
         // The path itself is gone even if it was never seen.
-        for node in self.paths.subtree(path) {
+        for node in subtree.unwrap_or_else(|| vec![path]) {
             let is_there = self
                 .latest(event.view, node)
                 .is_some_and(|entry| entry.kind().is_some());
@@ -132,15 +150,17 @@ impl State {
     }
 
     fn rename(&mut self, event: Indexed, from: PathId, to: PathId, is_outside: bool) {
-        let moved: Vec<(PathId, Option<Entry>)> = self
-            .paths
-            .subtree(from)
+        let Some(moved) = self.subtree(event.view, event.position, from) else {
+            return;
+        };
+        let moved: Vec<(PathId, Option<Entry>)> = moved
             .into_iter()
             .map(|node| (node, self.latest(event.view, node)))
             .collect();
         // What stood at the new path is replaced, with all below it.
         let moving: HashSet<PathId> = moved.iter().map(|(node, _)| *node).collect();
-        for node in self.paths.subtree(to) {
+        let replaced = self.subtree(event.view, event.position, to);
+        for node in replaced.unwrap_or_default() {
             let before = self.latest(event.view, node);
             let is_there = before.is_some_and(|entry| entry.kind().is_some());
             if is_there && node != to && !moving.contains(&node) {
@@ -155,8 +175,9 @@ impl State {
             }
         }
         for (node, entry) in moved {
-            let entry = match entry {
-                Some(entry) if entry.kind().is_some() => entry,
+            let known = entry.filter(|entry| entry.kind().is_some());
+            let entry = match known {
+                Some(entry) => entry,
                 // Never seen, and yet it was moved: a file of unknown content.
                 _ if node == from && !self.has_children(event.view, from, event.position) => {
                     Entry::new(event.position, EntryKind::File, ContentRef::Unknown)
@@ -171,6 +192,32 @@ impl State {
                 .observed_if(false)
                 .outside_if(is_outside);
             self.put(event.view, target, entry);
+            if let Some(known) = known {
+                self.pass_doubt_on(event, (node, known), target);
+            }
+        }
+    }
+
+    /// What made a path uncertain before an event, which did not write it, makes the one
+    /// uncertain that it is from then on.
+    pub(super) fn pass_doubt_on(
+        &mut self,
+        event: Indexed,
+        (path, entry): (PathId, Entry),
+        heir: PathId,
+    ) {
+        let before = Cursor {
+            position: event.position,
+            branch: event.view,
+        };
+        if self.suspect_since(before, path, entry).is_some() {
+            self.suspect_path(event.view, event.position, heir);
+        }
+    }
+
+    fn suspect_path(&mut self, branch: u16, position: u32, path: PathId) {
+        if let Some(branch) = self.branches.get_mut(usize::from(branch)) {
+            branch.path_suspects.entry(path).or_default().push(position);
         }
     }
 
@@ -195,16 +242,19 @@ impl State {
     }
 
     fn chmod(&mut self, event: Indexed, path: PathId, head: &RawHead<'_>) {
-        let before = self
+        let known = self
             .latest(event.view, path)
-            .filter(|entry| entry.kind().is_some())
-            .unwrap_or_else(|| Entry::new(event.position, EntryKind::File, ContentRef::Unknown));
-        let entry = before
+            .filter(|entry| entry.kind().is_some());
+        let entry = known
+            .unwrap_or_else(|| Entry::new(event.position, EntryKind::File, ContentRef::Unknown))
             .at(event.position)
             .with_mode(head.mode)
             .observed_if(false)
             .outside_if(head.is_outside);
         self.push(event.view, path, entry);
+        if let Some(known) = known {
+            self.pass_doubt_on(event, (path, known), path);
+        }
     }
 
     fn observe(&mut self, index: &mut Index, event: Indexed, path: PathId, head: &RawHead<'_>) {
@@ -233,15 +283,15 @@ impl State {
         self.put(event.view, path, entry);
     }
 
-    fn suspect_all(&mut self, event: Indexed) {
-        if let Some(branch) = self.branches.get_mut(usize::from(event.view)) {
-            branch.suspects.push(event.position);
+    fn suspect_all(&mut self, branch: u16, position: u32) {
+        if let Some(branch) = self.branches.get_mut(usize::from(branch)) {
+            branch.suspects.push(position);
         }
     }
 
     fn suspect(&mut self, event: Indexed, head: &RawHead<'_>) {
         let Ok(Some(path)) = head.tape_path() else {
-            return self.suspect_all(event);
+            return self.suspect_all(event.view, event.position);
         };
         let path = self.paths.intern(&path);
         if self.latest(event.view, path).is_none()
@@ -251,13 +301,7 @@ impl State {
             let named = Entry::new(event.position, EntryKind::File, ContentRef::Unknown);
             self.push(event.view, path, named);
         }
-        if let Some(branch) = self.branches.get_mut(usize::from(event.view)) {
-            branch
-                .path_suspects
-                .entry(path)
-                .or_default()
-                .push(event.position);
-        }
+        self.suspect_path(event.view, event.position, path);
     }
 
     fn savepoint(&mut self, event: Indexed, head: &RawHead<'_>) {
@@ -304,17 +348,11 @@ impl State {
                 .keys()
                 .filter(|path| own.list(**path).is_empty()),
         );
-        if let Some(parent) = self.branches.get_mut(usize::from(parent)) {
-            if may_touch_any {
-                parent.suspects.push(event.position);
-            }
-            for path in suspected {
-                parent
-                    .path_suspects
-                    .entry(path)
-                    .or_default()
-                    .push(event.position);
-            }
+        if may_touch_any {
+            self.suspect_all(parent, event.position);
+        }
+        for path in suspected {
+            self.suspect_path(parent, event.position, path);
         }
     }
 
@@ -330,17 +368,23 @@ impl State {
             .find(|(name, _)| **name == *to.as_inside())
             .map(|(_, position)| *position)
         else {
-            return self.suspect_all(event);
+            return self.suspect_all(event.view, event.position);
         };
-        for (path, _) in self.ends(event.view, saved, event.position) {
+        for (path, last) in self.ends(event.view, saved, event.position) {
             let before = self
                 .entry(event.view, path, saved)
                 .unwrap_or_else(|| Entry::absent(event.position));
-            self.push(
-                event.view,
-                path,
-                before.at(event.position).observed_if(false),
-            );
+            if !last.says_same(before) {
+                let restored = before.at(event.position).observed_if(false);
+                self.push(event.view, path, restored);
+                let then = Cursor {
+                    position: saved,
+                    branch: event.view,
+                };
+                if self.suspect_since(then, path, before).is_some() {
+                    self.suspect_path(event.view, event.position, path);
+                }
+            }
         }
     }
 
@@ -377,7 +421,8 @@ impl State {
     pub(super) fn put(&mut self, branch: u16, path: PathId, entry: Entry) {
         if entry.kind() != Some(EntryKind::Directory) && self.paths.children(path).next().is_some()
         {
-            for node in self.paths.subtree(path).into_iter().skip(1) {
+            let subtree = self.subtree(branch, entry.position, path);
+            for node in subtree.into_iter().flatten().skip(1) {
                 if self
                     .latest(branch, node)
                     .is_some_and(|below| below.kind().is_some())

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::entry::{ContentRef, Entry};
 use super::paths::{PathId, PathTable};
 use super::table::State;
-use crate::model::{BlobHash, Cursor, EntryKind, TapePath};
+use crate::model::{BlobHash, EntryKind, TapePath};
 use crate::tape::wire::v1::{
     DirectoryEntries, DirectoryEntry, decode_directory, parse_record, snapshot_directories,
 };
@@ -26,6 +26,11 @@ pub(super) struct Directories {
 }
 
 impl Directories {
+    /// How many names stand in them.
+    pub(super) fn lines(&self) -> usize {
+        self.lines
+    }
+
     /// Takes a text, unless it is damaged.
     fn take(&mut self, hash: BlobHash, text: Arc<[u8]>) {
         if BlobHash::of(&text) == hash
@@ -198,11 +203,12 @@ impl Proof<'_> {
             }
         };
         let before = self.state.latest(self.event.view, node);
-        let is_file = before.is_some_and(|before| before.kind() == Some(EntryKind::File));
+        let file = before.filter(|before| before.kind() == Some(EntryKind::File));
         if kind == EntryKind::File && content == ContentRef::Unknown {
             self.unsaid.push(node);
-            if is_file {
-                self.leave_in_doubt(node);
+            // What made it uncertain before still does.
+            if let Some(file) = file {
+                self.state.pass_doubt_on(self.event, (node, file), node);
                 return;
             }
         }
@@ -219,23 +225,6 @@ impl Proof<'_> {
             let differs = before.is_some_and(|before| before.kind().is_some());
             let seen = seen.observed_if(true).outside_if(differs && !is_implied);
             self.state.put(self.event.view, node, seen);
-        }
-    }
-
-    /// The snapshot names a file and does not say what it holds: what made it uncertain
-    /// before still does.
-    fn leave_in_doubt(&mut self, node: PathId) {
-        let cursor = Cursor {
-            position: self.event.position,
-            branch: self.event.view,
-        };
-        let entry = self.state.latest(self.event.view, node);
-        let doubt = entry.and_then(|entry| self.state.suspect_since(cursor, node, entry));
-        if doubt.is_some()
-            && let Some(branch) = self.state.branches.get_mut(usize::from(self.event.view))
-        {
-            let suspects = branch.path_suspects.entry(node).or_default();
-            suspects.push(self.event.position);
         }
     }
 

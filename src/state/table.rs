@@ -13,6 +13,8 @@ pub struct State {
     pub paths: PathTable,
     pub(super) branches: Vec<Branch>,
     pub(super) directories: Directories,
+    /// Paths that events looked at below those they name.
+    pub(super) looked_at: usize,
 }
 
 /// What happened on one branch.

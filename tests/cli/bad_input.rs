@@ -202,3 +202,13 @@ fn a_tape_cut_at_every_byte_opens_or_says_why() {
     }
     assert!(opened > 0);
 }
+
+/// An import that fails takes back what it began, and nothing else.
+#[test]
+fn a_failed_import_leaves_a_file_that_was_there() {
+    let world = World::new(&["session.jsonl"]);
+    let mine = world.put("mine.jsonl", "mine");
+    let run = world.type_in("import session.jsonl -o mine.jsonl --base nowhere");
+    assert_eq!(run.code(), 2);
+    assert_eq!(fs::read(mine).unwrap(), b"mine");
+}
