@@ -15,6 +15,7 @@ mod lines;
 mod manifest;
 mod open;
 mod pack;
+mod read_ahead;
 mod recorder;
 mod scan;
 mod verify;
