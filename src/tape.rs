@@ -30,7 +30,7 @@ pub use bytes::TapeBytes;
 pub use follow::{Change, FollowState};
 pub use index::{
     BlobId, BlobTable, BranchEntry, BranchKind, EventEntry, Events, Index, IndexSink, Indexed,
-    Lane, StepEntry, StepFlags, Steps, TransactionEntry, TransactionState,
+    Lane, StepEntry, StepFlags, StepTotal, Steps, TransactionEntry, TransactionState,
 };
 pub use lines::{LineContent, Piece, read_line, to_text};
 pub use manifest::{Difference, Differences, Directory, DirectoryTexts, FileNode, Manifest, Node};
