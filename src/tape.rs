@@ -18,6 +18,7 @@ mod lines;
 mod manifest;
 mod open;
 mod pack;
+mod read_ahead;
 mod recorder;
 mod scan;
 mod verify;
@@ -33,7 +34,7 @@ pub use compact::{CompactError, CompactOptions, Compacted, compact};
 pub use follow::{Change, FollowState};
 pub use index::{
     BlobId, BlobTable, BranchEntry, BranchKind, EventEntry, Events, Index, IndexSink, Indexed,
-    Lane, StepEntry, StepFlags, Steps, TransactionEntry, TransactionState,
+    Lane, StepEntry, StepFlags, StepTotal, Steps, TransactionEntry, TransactionState,
 };
 pub use lines::{LineContent, Piece, read_line, to_text};
 pub use manifest::{Difference, Differences, Directory, DirectoryTexts, FileNode, Manifest, Node};

@@ -1,8 +1,10 @@
 //! Places on the timeline: from what a person says to a spot, and from one spot to the next.
 
+use std::ops::Range;
+
 use super::{Debugger, Spot};
-use crate::model::{Cursor, Kind, Outcome, Place, StepNumber, TapePath, Target};
-use crate::tape::{BranchKind, Lane, StepFlags, TransactionEntry};
+use crate::model::{Cursor, Kind, Place, StepKind, StepNumber, TapePath, Target};
+use crate::tape::{BranchKind, Lane, StepFlags, StepTotal};
 
 /// Which way along a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,17 +121,10 @@ impl Debugger {
 
     /// A transaction's branch while it is open, its line after it ended.
     fn open_view(&self, view: u16, line: u16) -> u16 {
-        let transaction = self.transaction_on(view);
-        let is_open = transaction.is_some_and(|txn| txn.end.is_none());
-        if is_open { view } else { line }
-    }
-
-    /// The transaction whose branch this is.
-    pub(super) fn transaction_on(&self, branch: u16) -> Option<&TransactionEntry> {
-        // They are entered with their branches, and so in the order of these.
-        let transactions = &self.tape.index.transactions;
-        let at = transactions.binary_search_by_key(&branch, |txn| txn.branch);
-        transactions.get(at.ok()?)
+        match self.tape.index.transaction_on(view) {
+            Some(transaction) if transaction.end.is_none() => view,
+            _ => line,
+        }
     }
 
     /// The spot before the first step of a line.
@@ -165,9 +160,10 @@ impl Debugger {
         if view == lane.line {
             return line;
         }
-        let end = self.transaction_on(view).and_then(|txn| txn.end);
-        let has_ended = end.is_some_and(|end| end <= position);
-        if has_ended { line } else { view }
+        match self.tape.index.transaction_on(view) {
+            Some(transaction) if transaction.end.is_some_and(|end| end <= position) => line,
+            _ => view,
+        }
     }
 
     /// The state that a spot is compared with: what its step began with, or, between the
@@ -275,17 +271,20 @@ impl Debugger {
 
     /// The next step along the line that failed, was refused or interrupted.
     pub fn next_failure(&self, from: Spot, direction: Direction) -> Option<Spot> {
-        self.next_step_where(from, direction, |step| {
+        let may_hold = |total: &StepTotal| total.failures > 0;
+        self.next_step_where(from, direction, may_hold, |step| {
             self.tape.index.steps.outcome(step).is_failure()
         })
     }
 
     /// The next snapshot or transaction edge along the line.
     pub fn next_edge(&self, from: Spot, direction: Direction) -> Option<Spot> {
-        self.next_step_where(from, direction, |step| {
+        let may_hold = |total: &StepTotal| {
+            total.has_kind(StepKind::Transaction) || total.flags.has(StepFlags::SNAPSHOT)
+        };
+        self.next_step_where(from, direction, may_hold, |step| {
             self.tape.index.steps.get(step).is_some_and(|entry| {
-                entry.kind == crate::model::StepKind::Transaction
-                    || entry.flags.has(StepFlags::SNAPSHOT)
+                entry.kind == StepKind::Transaction || entry.flags.has(StepFlags::SNAPSHOT)
             })
         })
     }
@@ -314,24 +313,30 @@ impl Debugger {
         }
     }
 
+    /// The next step that is wanted, of those whose block may hold one.
     fn next_step_where(
         &self,
         from: Spot,
         direction: Direction,
+        may_hold: impl Fn(&StepTotal) -> bool,
         is_wanted: impl Fn(u32) -> bool,
     ) -> Option<Spot> {
         let line = self.line_of(from);
-        let mut number = from.step.0;
-        loop {
-            number = match direction {
-                Direction::Forward => number + 1,
-                Direction::Back => number.checked_sub(1)?,
-            };
-            let step = self.tape.index.step_on(line, StepNumber(number))?;
-            if is_wanted(step) {
-                return Some(self.settled(line, StepNumber(number), step));
+        let index = &self.tape.index;
+        let steps_in = |numbers: Range<u32>| {
+            index
+                .stretches(line, numbers)
+                .flat_map(|stretch| index.steps.blocks(stretch))
+                .filter(|(_, total)| may_hold(total))
+                .flat_map(|(part, _)| part)
+        };
+        let step = match direction {
+            Direction::Forward => {
+                steps_in(from.step.0 + 1..self.steps_on(line) + 1).find(|step| is_wanted(*step))
             }
-        }
+            Direction::Back => steps_in(1..from.step.0).rfind(|step| is_wanted(*step)),
+        }?;
+        Some(self.settled(line, index.number_of(step)?, step))
     }
 
     /// The line that a spot's steps are numbered on.
@@ -385,10 +390,5 @@ impl Debugger {
             let event = self.tape.index.events.get(position)?;
             (event.step == Some(step)).then_some((position, event.kind))
         })
-    }
-
-    /// How a step ended, as everything here shows it.
-    pub(super) fn outcome_of(&self, step: u32) -> Outcome {
-        self.tape.index.steps.outcome(step)
     }
 }

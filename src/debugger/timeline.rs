@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use super::{BranchRow, Debugger, StepRow, StripCell, Summary, TransactionEdge, TransactionMark};
 use crate::model::{Kind, StepKind, StepNumber};
-use crate::tape::{BranchKind, StepEntry, StepFlags, TransactionState};
+use crate::tape::{BranchKind, StepEntry, StepFlags, StepTotal, TransactionState};
 use crate::text::SafeText;
 
 impl Debugger {
-    /// What the head of the screen says. Costs a walk over the outcomes of all steps.
+    /// What the head of the screen says.
     pub fn summary(&self) -> Summary {
         let index = &self.tape.index;
         let lines = index
@@ -51,12 +51,11 @@ impl Debugger {
     }
 
     fn failed_on(&self, line: u16) -> u32 {
-        let steps = (1..=self.steps_on(line)).map(StepNumber);
-        let step = |number| self.tape.index.step_on(line, number);
-        steps
-            .filter_map(step)
-            .filter(|step| self.outcome_of(*step).is_failure())
-            .count() as u32
+        let index = &self.tape.index;
+        let stretches = index.stretches(line, 1..self.steps_on(line) + 1);
+        stretches
+            .map(|steps| index.steps.total(steps).failures)
+            .sum()
     }
 
     /// Rows of the timeline of a line: step numbers from 1; what is out of range is left out.
@@ -121,7 +120,8 @@ impl Debugger {
         if !entry.flags.has(StepFlags::TRANSACTION) {
             return None;
         }
-        let transaction = self.transaction_on(entry.lane.view)?;
+        let index = &self.tape.index;
+        let transaction = index.transaction_on(entry.lane.view)?;
         let edge = if transaction.begin == entry.opened {
             TransactionEdge::Begin
         } else if transaction.end == Some(entry.opened) {
@@ -135,7 +135,7 @@ impl Debugger {
         })
     }
 
-    /// The whole line in so many columns. Costs a walk over its steps.
+    /// The whole line in so many columns.
     pub fn strip(&self, line: u16, columns: u16) -> Vec<StripCell> {
         let total = u64::from(self.steps_on(line));
         let columns = u64::from(columns);
@@ -149,25 +149,19 @@ impl Debugger {
 
     fn strip_cell(&self, line: u16, first: u32, last: u32) -> StripCell {
         let index = &self.tape.index;
-        let mut cell = StripCell {
-            steps: (first, last),
-            ..StripCell::default()
-        };
-        for number in first..=last {
-            let step = index.step_on(line, StepNumber(number));
-            let Some(entry) = step.and_then(|step| index.steps.get(step)) else {
-                continue;
-            };
-            // Steps side by side count what lies between them each.
-            let events = entry.settled - entry.opened + 1;
-            cell.events = cell.events.saturating_add(events);
-            cell.file_events += u32::from(entry.flags.has(StepFlags::FILES));
-            cell.has_failure |= entry.outcome.is_failure();
-            cell.has_gap |= entry.kind == StepKind::Gap;
-            cell.has_outside_change |= entry.flags.has(StepFlags::OUTSIDE);
-            cell.has_branches |= entry.flags.has(StepFlags::BRANCHES);
+        let mut total = StepTotal::default();
+        for steps in index.stretches(line, first..last + 1) {
+            total.add(&index.steps.total(steps));
         }
-        cell
+        StripCell {
+            steps: (first, last),
+            events: u32::try_from(total.events).unwrap_or(u32::MAX),
+            file_events: total.with_files,
+            has_failure: total.failures > 0,
+            has_gap: total.has_kind(StepKind::Gap),
+            has_outside_change: total.flags.has(StepFlags::OUTSIDE),
+            has_branches: total.flags.has(StepFlags::BRANCHES),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ impl IndexSink for State {
             self.suspect_all(event.view, event.position);
             return;
         };
-        let head = &record.head;
+        let head = record.head;
         let Some(mode_of) = Op::of(event.kind) else {
             match event.kind {
                 Kind::Gap => self.suspect_all(event.view, event.position),

@@ -12,14 +12,17 @@ mod events;
 mod grouper;
 mod pass;
 mod steps;
+mod totals;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 pub use blob_table::{BlobId, BlobTable};
 pub use branches::{BranchEntry, BranchKind};
 pub use events::{EventEntry, Events};
 pub use pass::{IndexSink, Indexed};
 pub use steps::{Lane, StepEntry, StepFlags, Steps};
+pub use totals::StepTotal;
 
 use crate::model::{BlobHash, Problem, StepNumber};
 use grouper::Grouper;
@@ -129,6 +132,39 @@ impl Index {
             }
             line = branch.parent?.0;
         }
+    }
+
+    /// The steps with these numbers on a line, as the index numbers them, in order: a
+    /// stretch ends where another line has steps in between.
+    pub fn stretches(
+        &self,
+        line: u16,
+        numbers: Range<u32>,
+    ) -> impl DoubleEndedIterator<Item = Range<u32>> {
+        let (mut line, mut rest) = (line, numbers);
+        let mut parts = Vec::new();
+        while let Some(branch) = self.branches.get(usize::from(line)) {
+            let own_from = branch.inherited + 1;
+            parts.push((branch, rest.start.max(own_from)..rest.end));
+            rest.end = rest.end.min(own_from);
+            match branch.parent {
+                Some((parent, _)) if !rest.is_empty() => line = parent,
+                _ => break,
+            }
+        }
+        parts
+            .into_iter()
+            .rev()
+            .flat_map(|(branch, numbers)| branch.own_stretches(numbers))
+    }
+
+    /// A transaction by its branch.
+    pub fn transaction_on(&self, branch: u16) -> Option<&TransactionEntry> {
+        // Each began with its branch.
+        let found = self
+            .transactions
+            .binary_search_by_key(&branch, |entry| entry.branch);
+        self.transactions.get(found.ok()?)
     }
 
     /// The number of a step on its own line.

@@ -10,7 +10,7 @@ use super::blobs::BlobCache;
 use super::index::{Index, IndexSink};
 use super::lines::to_text;
 use super::scan::ScanEnd;
-use super::wire::v1::{Scan, decode_event, parse_record, scan_head};
+use super::wire::v1::{decode_event, parse_record, scan_head};
 use super::wire::{Line, RawHead};
 use crate::model::{Body, Event, Header, Kind, Problem, ProblemKind};
 
@@ -145,7 +145,7 @@ impl Tape {
             && len > 0
         {
             let first = self.bytes.read_exact_at(offset, len.min(FIRST))?;
-            if let Scan::Head(head) = scan_head(&first) {
+            if let Some(head) = scan_head(&first) {
                 return Ok(Ok(read(&head)));
             }
         }

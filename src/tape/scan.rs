@@ -1,13 +1,14 @@
 //! The walk over the lines of a tape: heads first, whole lines only where they are needed.
-//!
-//! Reads in blocks, so that a tape that is cut while it is read is an end, not a signal.
 
 use std::io;
 use std::ops::ControlFlow;
+use std::sync::mpsc;
+use std::thread;
 
 use super::TapeBytes;
 use super::lines::{Piece, read_line, to_text};
-use super::wire::v1::{Scan, decode_blob, parse_record, scan_head};
+use super::read_ahead::read_ahead;
+use super::wire::v1::{decode_blob, parse_record, scan_head, scan_head_into};
 use super::wire::{Enc, RawHead};
 use crate::model::{BlobHash, Kind, Problem, ProblemKind};
 
@@ -19,7 +20,9 @@ pub struct Record<'a> {
     /// The line it stands on, counted from 1.
     pub line_number: u64,
     /// Its head.
-    pub head: RawHead<'a>,
+    pub head: &'a RawHead<'a>,
+    /// The head's kind.
+    pub kind: Kind,
     /// The record's text, where it had to be read as a whole.
     pub whole: Option<&'a str>,
     /// The hash of a content that was written without one, by hand.
@@ -55,95 +58,189 @@ pub struct ScanEnd {
     pub torn: u64,
 }
 
-/// Bytes read at once.
-const BLOCK: usize = 1 << 20;
 /// A head that is longer than this is read as a whole line.
 const HEAD_LIMIT: usize = 1 << 16;
+/// Fewer bytes than this are scanned before a thread has begun.
+const WORTH_A_THREAD: usize = 1 << 17;
+/// Where lines are longer than this on the average, there is not much to scan.
+const SHORT: u64 = 1 << 10;
+/// Lines that one thread hands to the other at once.
+const LINES_AT_ONCE: usize = 128;
+/// How many times as many may wait.
+const SCANNED_AHEAD: usize = 4;
 
 /// Walks the lines from `start` to the end of the bytes.
 pub fn scan(bytes: &TapeBytes, start: ScanEnd, sink: &mut impl ScanSink) -> io::Result<ScanEnd> {
-    let mut buffer: Vec<u8> = vec![0; BLOCK];
-    let mut filled = 0;
-    let mut end = ScanEnd { torn: 0, ..start };
-    // Set while the rest of a line, whose head was enough, is passed over.
-    let mut passing = None;
-    loop {
-        if filled == buffer.len() {
-            buffer.resize(buffer.len() * 2, 0);
-        }
-        let read_from = end.offset + end.torn;
-        let count = bytes.read_at(read_from, buffer.split_at_mut(filled).1)?;
-        if count == 0 {
-            return Ok(end);
-        }
-        let mut rest = buffer.split_at(filled + count).0;
-        // Bytes of the open line that were looked at before hold no newline.
-        let mut searched = filled;
-        loop {
-            let newline = rest
-                .get(searched..)
-                .and_then(|new| memchr::memchr(b'\n', new))
-                .map(|found| found + searched);
-            searched = 0;
-            let Some(newline) = newline else { break };
-            let (line, after) = rest.split_at(newline);
-            let passed: u64 = passing.take().unwrap_or(0);
-            end.lines += 1;
-            let is_whole = passed == 0;
-            if is_whole
-                && (sink.line(line, end).is_break() || take_line(line, end, sink).is_break())
-            {
-                end.offset += newline as u64 + 1;
-                end.torn = 0;
-                return Ok(end);
-            }
-            end.offset += passed + newline as u64 + 1;
+    let mut walk = Walk {
+        sink,
+        end: ScanEnd { torn: 0, ..start },
+        open: Vec::new(),
+        is_passing: false,
+    };
+    read_ahead(bytes, start.offset, |block| walk.take(block))?;
+    Ok(walk.end)
+}
+
+struct Walk<'a, S> {
+    sink: &'a mut S,
+    end: ScanEnd,
+    /// What earlier blocks hold of a line whose end is still to come.
+    open: Vec<u8>,
+    /// The head of the open line was enough and is told: the rest is passed over.
+    is_passing: bool,
+}
+
+/// A whole line, and its head if that is in the fixed order.
+struct Line<'a> {
+    bytes: &'a [u8],
+    head: Option<RawHead<'a>>,
+}
+
+impl<S: ScanSink> Walk<'_, S> {
+    fn take(&mut self, block: &[u8]) -> ControlFlow<()> {
+        let mut rest = block;
+        if self.end.torn > 0 {
+            let Some(newline) = memchr::memchr(b'\n', block) else {
+                return self.open(block);
+            };
+            let (last, after) = block.split_at(newline);
+            self.close(last)?;
             rest = after.get(1..).unwrap_or_default();
         }
-        let passed: u64 = passing.unwrap_or(0);
-        end.torn = passed + rest.len() as u64;
-        let kept = rest.len();
-        if passing.is_none() && kept >= HEAD_LIMIT && head_is_enough(rest, sink) {
-            // The line is long and only its head is wanted: tell it now, pass over the rest.
-            end.lines += 1;
-            let flow = take_line(rest, end, sink);
-            end.lines -= 1;
-            if flow.is_break() {
-                return Ok(end);
+        let whole = memchr::memrchr(b'\n', rest).map_or(0, |last| last + 1);
+        let (lines, start) = rest.split_at(whole);
+        self.lines(lines)?;
+        self.open(start)
+    }
+
+    /// Takes whole lines, each with its newline. Where they are many, a second thread scans
+    /// their heads, a few ahead of those that are taken.
+    fn lines(&mut self, mut lines: &[u8]) -> ControlFlow<()> {
+        let are_short = self.end.offset < self.end.lines * SHORT;
+        if lines.len() < WORTH_A_THREAD || !are_short {
+            return lines_of(&mut lines).try_for_each(|line| self.line(&Line::of(line)));
+        }
+        let (sender, receiver) = mpsc::sync_channel(SCANNED_AHEAD);
+        let scan_ahead = move || {
+            let mut lines = lines;
+            while !lines.is_empty() && sender.send(scan_some(&mut lines)).is_ok() {}
+        };
+        thread::scope(|scope| {
+            match thread::Builder::new().spawn_scoped(scope, scan_ahead) {
+                // The receiver is taken by value: when this ends early, so does the thread.
+                Ok(_) => receiver
+                    .into_iter()
+                    .try_for_each(|some| some.iter().try_for_each(|line| self.line(line))),
+                Err(_) => lines_of(&mut lines).try_for_each(|line| self.line(&Line::of(line))),
             }
-            passing = Some(0);
-        }
-        if let Some(passed) = &mut passing {
-            *passed += kept as u64;
-            filled = 0;
+        })
+    }
+
+    fn line(&mut self, line: &Line<'_>) -> ControlFlow<()> {
+        self.end.lines += 1;
+        let flow = self.tell(line);
+        self.end.offset += line.bytes.len() as u64 + 1;
+        flow
+    }
+
+    fn tell(&mut self, line: &Line<'_>) -> ControlFlow<()> {
+        self.sink.line(line.bytes, self.end)?;
+        take_line(line, self.end, self.sink)
+    }
+
+    /// Takes the open line with its last bytes.
+    fn close(&mut self, last: &[u8]) -> ControlFlow<()> {
+        self.end.lines += 1;
+        let flow = if std::mem::take(&mut self.is_passing) {
+            ControlFlow::Continue(())
         } else {
-            let from = filled + count - kept;
-            buffer.copy_within(from..from + kept, 0);
-            filled = kept;
+            let mut open = std::mem::take(&mut self.open);
+            open.extend_from_slice(last);
+            self.tell(&Line::of(&open))
+        };
+        self.end.offset += self.end.torn + last.len() as u64 + 1;
+        self.end.torn = 0;
+        flow
+    }
+
+    /// Keeps what a block holds of a line whose end is still to come. Of a long line of which
+    /// only the head is wanted, tells it now.
+    fn open(&mut self, bytes: &[u8]) -> ControlFlow<()> {
+        self.end.torn += bytes.len() as u64;
+        if self.is_passing {
+            return ControlFlow::Continue(());
+        }
+        self.open.extend_from_slice(bytes);
+        if self.open.len() < HEAD_LIMIT {
+            return ControlFlow::Continue(());
+        }
+        let open = std::mem::take(&mut self.open);
+        let line = Line::of(&open);
+        let is_enough = |head: &RawHead<'_>| !self.sink.wants_whole(head.kind());
+        if !line.head.as_ref().is_some_and(is_enough) {
+            self.open = open;
+            return ControlFlow::Continue(());
+        }
+        self.is_passing = true;
+        let at = ScanEnd {
+            lines: self.end.lines + 1,
+            ..self.end
+        };
+        take_line(&line, at, self.sink)
+    }
+}
+
+impl<'a> Line<'a> {
+    fn of(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            head: scan_head(bytes),
         }
     }
 }
 
-fn head_is_enough(line: &[u8], sink: &impl ScanSink) -> bool {
-    match scan_head(line) {
-        Scan::Head(head) => !sink.wants_whole(head.kind()),
-        Scan::Incomplete | Scan::OtherOrder => false,
-    }
+/// Whole lines, one by one; what is left of `lines` begins with the next one.
+fn lines_of<'a>(lines: &mut &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    std::iter::from_fn(|| {
+        let (line, after) = lines.split_at(memchr::memchr(b'\n', lines)?);
+        *lines = after.get(1..).unwrap_or_default();
+        Some(line)
+    })
 }
 
-fn take_line(line: &[u8], end: ScanEnd, sink: &mut impl ScanSink) -> ControlFlow<()> {
-    if let Scan::Head(head) = scan_head(line)
-        && !sink.wants_whole(head.kind())
-    {
-        return sink.record(Record {
-            offset: end.offset,
-            line_number: end.lines,
-            head,
-            whole: None,
-            implied_blob: None,
+/// The next lines with their heads.
+fn scan_some<'a>(lines: &mut &'a [u8]) -> Vec<Line<'a>> {
+    let mut some = Vec::with_capacity(LINES_AT_ONCE);
+    for bytes in lines_of(lines).take(LINES_AT_ONCE) {
+        some.push(Line {
+            bytes,
+            head: Some(RawHead::default()),
         });
+        if let Some(line) = some.last_mut()
+            && let Some(head) = &mut line.head
+            && scan_head_into(head, bytes).is_none()
+        {
+            line.head = None;
+        }
     }
-    take_line_carefully(line, end.offset, end.lines, sink)
+    some
+}
+
+fn take_line(line: &Line<'_>, end: ScanEnd, sink: &mut impl ScanSink) -> ControlFlow<()> {
+    if let Some(head) = &line.head {
+        let kind = head.kind();
+        if !sink.wants_whole(kind) {
+            return sink.record(Record {
+                offset: end.offset,
+                line_number: end.lines,
+                head,
+                kind,
+                whole: None,
+                implied_blob: None,
+            });
+        }
+    }
+    take_line_carefully(line.bytes, end.offset, end.lines, sink)
 }
 
 /// Tells a sink all that stands on a line, read with all care.
@@ -219,7 +316,8 @@ fn take_record(
     sink.record(Record {
         offset,
         line_number,
-        head: line.head,
+        head: &line.head,
+        kind: line.head.kind(),
         whole: Some(text),
         implied_blob,
     })

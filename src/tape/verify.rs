@@ -17,7 +17,7 @@ use super::TapeBytes;
 use super::index::{Index, IndexSink, Indexed};
 use super::open::Tape;
 use super::scan::{Record, ScanEnd};
-use super::wire::v1::{Scan, decode_event, parse_record, scan_head};
+use super::wire::v1::{decode_event, parse_record, scan_head};
 use super::wire::{Line, RawHead};
 use crate::model::{BlobHash, Body, Event, Kind, LineHash, Problem, ProblemKind, Seq};
 use crate::tape::lines::to_text;
@@ -224,12 +224,11 @@ impl Walk<'_> {
             head.prev
                 .is_none_or(|prev| prev.as_inside() == before.as_bytes())
         };
-        let is_whole = match scan_head(line) {
-            Scan::Head(head) => follows(&head),
-            Scan::Incomplete | Scan::OtherOrder => {
-                let text = to_text(line);
-                parse_record(&text).map_or(true, |(line, _)| follows(&line.head))
-            }
+        let is_whole = if let Some(head) = scan_head(line) {
+            follows(&head)
+        } else {
+            let text = to_text(line);
+            parse_record(&text).map_or(true, |(line, _)| follows(&line.head))
         };
         if !is_whole {
             let message =

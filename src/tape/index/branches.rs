@@ -1,5 +1,7 @@
 //! Branches: lines of events with their own file state, and how steps are numbered on them.
 
+use std::ops::Range;
+
 use crate::model::StepNumber;
 
 /// What sort of branch it is.
@@ -55,6 +57,24 @@ impl BranchEntry {
         let (first, step, count) = *self.runs.get(after.checked_sub(1)?)?;
         let ahead = number.0 - first;
         (ahead < count).then(|| step + ahead)
+    }
+
+    /// Its own steps with these numbers, in stretches.
+    pub(super) fn own_stretches(
+        &self,
+        numbers: Range<u32>,
+    ) -> impl DoubleEndedIterator<Item = Range<u32>> {
+        let from = self
+            .runs
+            .partition_point(|(first, _, count)| first + count <= numbers.start);
+        let to = self
+            .runs
+            .partition_point(|(first, ..)| *first < numbers.end);
+        let runs = self.runs.get(from..to).unwrap_or_default();
+        runs.iter().map(move |(first, step, count)| {
+            let skipped = numbers.start.saturating_sub(*first);
+            step + skipped..step + (numbers.end - first).min(*count)
+        })
     }
 
     /// The number of a step of its own.

@@ -26,11 +26,15 @@ impl Column {
 
     pub(super) fn push(&mut self, value: u64) {
         let distance = value.wrapping_sub(self.base);
-        self.widen_for(distance);
         match &mut self.distances {
-            Distances::Two(column) => column.push(distance as u16),
-            Distances::Four(column) => column.push(distance as u32),
+            Distances::Two(column) if let Ok(distance) = distance.try_into() => {
+                column.push(distance);
+            }
+            Distances::Four(column) if let Ok(distance) = distance.try_into() => {
+                column.push(distance);
+            }
             Distances::Eight(column) => column.push(distance),
+            Distances::Two(_) | Distances::Four(_) => self.widen_and_push(distance),
         }
     }
 
@@ -53,16 +57,18 @@ impl Column {
         }
     }
 
-    fn widen_for(&mut self, distance: u64) {
-        if let Distances::Two(column) = &self.distances
-            && u16::try_from(distance).is_err()
-        {
+    #[cold]
+    fn widen_and_push(&mut self, distance: u64) {
+        if let Distances::Two(column) = &self.distances {
             self.distances = Distances::Four(column.iter().copied().map(u32::from).collect());
         }
-        if let Distances::Four(column) = &self.distances
-            && u32::try_from(distance).is_err()
-        {
-            self.distances = Distances::Eight(column.iter().copied().map(u64::from).collect());
+        if let Distances::Four(column) = &mut self.distances {
+            if let Ok(distance) = distance.try_into() {
+                return column.push(distance);
+            }
+            let mut wide: Vec<u64> = column.iter().copied().map(u64::from).collect();
+            wide.push(distance);
+            self.distances = Distances::Eight(wide);
         }
     }
 }

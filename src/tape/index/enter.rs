@@ -36,10 +36,8 @@ impl Index {
         let grouped = if seq < self.kept_from {
             Grouped::default()
         } else {
-            let mut grouper = std::mem::take(&mut self.grouper);
-            let grouped = grouper.group(&mut self.steps, head, kind, position, lane);
-            self.grouper = grouper;
-            grouped
+            self.grouper
+                .group(&mut self.steps, head, kind, position, lane)
         };
         self.last_was_orphan = grouped.is_orphan;
         if let Some(step) = grouped.step {
@@ -178,12 +176,10 @@ impl Index {
         let Some(branch) = self.branch_numbers.get(key.as_slice()).copied() else {
             return;
         };
-        let entry = self
+        let known = self
             .transactions
-            .iter_mut()
-            .rev()
-            .find(|entry| entry.branch == branch);
-        if let Some(entry) = entry {
+            .binary_search_by_key(&branch, |entry| entry.branch);
+        if let Some(entry) = known.ok().and_then(|at| self.transactions.get_mut(at)) {
             entry.end = Some(position);
             entry.state = state;
         }

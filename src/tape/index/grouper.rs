@@ -1,6 +1,7 @@
 //! Which step an event belongs to: §6 of the format, one event after the other.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use hashbrown::{Equivalent, HashMap};
@@ -27,7 +28,7 @@ pub(super) struct Grouped {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Grouper {
     /// The open step of each agent on each line.
-    open: HashMap<(u16, u16), Open, FixedState>,
+    open: HashMap<Seat, Open, FixedState>,
     /// Calls that still find their step, with the line they are on.
     calls: HashMap<CallKey, Call, FixedState>,
     /// The calls that have returned, the oldest first.
@@ -36,7 +37,14 @@ pub(super) struct Grouper {
     outside: Option<(u16, u32)>,
 }
 
-type CallKey = (u16, Box<[u8]>);
+/// An agent on a line.
+type Seat = u32;
+
+const fn seat(lane: Lane) -> Seat {
+    ((lane.line as u32) << 16) | lane.agent as u32
+}
+
+type CallKey = (u16, Arc<[u8]>);
 
 /// A call by its line and its id, without a copy of the id.
 #[derive(Hash)]
@@ -83,7 +91,7 @@ impl Grouper {
             let step = steps.push(position, kind, outcome, lane);
             if kind != StepKind::Outside {
                 group.open.insert(
-                    (lane.line, lane.agent),
+                    seat(lane),
                     Open {
                         step,
                         awaits_response: false,
@@ -110,15 +118,15 @@ impl Grouper {
             Kind::ModelRequest => {
                 let opened = grouped(self, StepKind::Model, Outcome::Pending);
                 self.begin_call(lane, head.call, opened.step);
-                if let Some(open) = self.open.get_mut(&(lane.line, lane.agent)) {
+                if let Some(open) = self.open.get_mut(&seat(lane)) {
                     open.awaits_response = true;
                 }
                 return opened;
             }
             Kind::ModelResponse => {
                 let outcome = head.outcome.unwrap_or(Outcome::Ok);
-                let known = self.call(lane, head.call);
-                let waiting = self.open.get_mut(&(lane.line, lane.agent));
+                let known = self.end_call(lane, head.call);
+                let waiting = self.open.get_mut(&seat(lane));
                 let step = match (known, waiting) {
                     (Some(step), _) => Some(step),
                     (None, Some(open)) if open.awaits_response => {
@@ -133,7 +141,6 @@ impl Grouper {
                     self.end_call(lane, head.call);
                     return opened;
                 };
-                self.end_call(lane, head.call);
                 steps.set_outcome(step, outcome);
                 return self.join(steps, step, position, lane);
             }
@@ -143,13 +150,12 @@ impl Grouper {
                     Some(_) => Outcome::Failed,
                 };
                 let outcome = head.outcome.unwrap_or(by_exit);
-                let Some(step) = self.call(lane, head.call) else {
+                let Some(step) = self.end_call(lane, head.call) else {
                     return Grouped {
                         is_orphan: true,
                         ..grouped(self, StepKind::Tool, outcome)
                     };
                 };
-                self.end_call(lane, head.call);
                 steps.set_outcome(step, outcome);
                 return self.join(steps, step, position, lane);
             }
@@ -170,10 +176,7 @@ impl Grouper {
             }
             _ => {}
         }
-        let open = self
-            .open
-            .get(&(lane.line, lane.agent))
-            .map(|open| open.step);
+        let open = self.open.get(&seat(lane)).map(|open| open.step);
         match self.call(lane, head.call).or(open) {
             Some(step) => self.join(steps, step, position, lane),
             None if is_background(kind) => Grouped {
@@ -195,7 +198,7 @@ impl Grouper {
     }
 
     fn join(&self, steps: &mut Steps, step: u32, position: u32, lane: Lane) -> Grouped {
-        match self.open.get(&(lane.line, lane.agent)) {
+        match self.open.get(&seat(lane)) {
             Some(open) if open.step == step => steps.settle(step, position),
             _ => steps.come_late(step, position),
         }
@@ -231,20 +234,20 @@ impl Grouper {
         }
     }
 
-    fn end_call(&mut self, lane: Lane, call: Option<Text<'_>>) {
-        let Some(call) = call else { return };
-        let name = CallName(lane.line, call.as_inside());
-        match self.calls.get_mut(&name) {
-            Some(call) if !call.has_returned => call.has_returned = true,
-            _ => return,
+    /// The step of a call that returned.
+    fn end_call(&mut self, lane: Lane, call: Option<Text<'_>>) -> Option<u32> {
+        let name = CallName(lane.line, call?.as_inside());
+        let (key, call) = self.calls.get_key_value_mut(&name)?;
+        let step = call.step;
+        if !std::mem::replace(&mut call.has_returned, true) {
+            self.returned.push_back(key.clone());
         }
-        if self.returned.len() == RETURNED_CALLS
+        if self.returned.len() > RETURNED_CALLS
             && let Some(oldest) = self.returned.pop_front()
         {
             self.calls.remove(&oldest);
         }
-        self.returned
-            .push_back((lane.line, call.as_inside().into()));
+        Some(step)
     }
 }
 

@@ -140,7 +140,7 @@ impl<S: IndexSink> Pass<'_, S> {
 
     /// The first record should be a header, of a format that is known.
     fn check_header(&mut self, record: &Record<'_>) {
-        if record.head.kind() != Kind::Tape {
+        if record.kind != Kind::Tape {
             let text = "the first line is no header; read as format 1";
             return self.report(record, ProblemKind::BadHeader, text.to_owned());
         }
@@ -274,10 +274,10 @@ impl<S: IndexSink> Pass<'_, S> {
     }
 
     fn take(&mut self, record: &Record<'_>, seq: u64) {
-        let kind = record.head.kind();
+        let kind = record.kind;
         let indexed = self
             .index
-            .push(&record.head, kind, record.offset, seq, record.implied_blob);
+            .push(record.head, kind, record.offset, seq, record.implied_blob);
         if indexed.kind == Kind::ToolResult && self.index.last_was_orphan {
             let text = "a result whose call is not on the tape";
             self.report(record, ProblemKind::BrokenReference, text.to_owned());

@@ -1,7 +1,9 @@
 //! The table of steps: about ten bytes a step.
 
-use std::collections::HashMap;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
+use super::totals::{BLOCK, StepTotal};
 use crate::model::{Outcome, StepKind};
 
 /// What else is known of a step.
@@ -70,9 +72,11 @@ pub struct Steps {
     packed: Vec<u16>,
     lanes: Vec<u16>,
     lane_table: Vec<Lane>,
-    lane_numbers: HashMap<Lane, u16>,
-    far: HashMap<u32, u32>,
-    late: HashMap<u32, u32>,
+    lane_numbers: HashMap<Lane, u16, FixedState>,
+    far: HashMap<u32, u32, FixedState>,
+    late: HashMap<u32, u32, FixedState>,
+    /// What each block of them holds.
+    pub(super) totals: Vec<StepTotal>,
 }
 
 const FAR: u16 = u16::MAX;
@@ -146,14 +150,29 @@ impl Steps {
         self.settled.push(0);
         self.packed.push(Packed::new(kind, outcome).0);
         self.lanes.push(number);
+        if step.is_multiple_of(BLOCK) {
+            self.totals.push(StepTotal::default());
+        }
+        if let Some(total) = self.totals.last_mut() {
+            total.add(&StepTotal::opened(kind, outcome));
+        }
         step
     }
 
     pub(super) fn settle(&mut self, step: u32, position: u32) {
         let at = step as usize;
-        let (Some(opened), Some(settled)) = (self.opened.get(at), self.settled.get_mut(at)) else {
+        let (Some(opened), Some(settled), Some(total)) = (
+            self.opened.get(at),
+            self.settled.get_mut(at),
+            self.totals.get_mut((step / BLOCK) as usize),
+        ) else {
             return;
         };
+        let before = match *settled {
+            FAR => self.far.get(&step).map_or(0, |position| position - opened),
+            near => u32::from(near),
+        };
+        total.events += u64::from(position - opened - before);
         *settled = u16::try_from(position - opened).unwrap_or(FAR);
         if *settled == FAR {
             self.far.insert(step, position);
@@ -165,13 +184,25 @@ impl Steps {
     }
 
     pub(super) fn set_outcome(&mut self, step: u32, outcome: Outcome) {
-        if let Some(packed) = self.packed.get_mut(step as usize) {
+        let at = step as usize;
+        if let Some(packed) = self.packed.get_mut(at)
+            && let Some(total) = self.totals.get_mut(at / BLOCK as usize)
+        {
+            total.failures -= u32::from(Packed(*packed).outcome().is_failure());
+            total.failures += u32::from(outcome.is_failure());
             *packed = (*packed & !(7 << 3)) | ((outcome as u16) << 3);
         }
     }
 
     pub(super) fn flag(&mut self, step: u32, flags: StepFlags) {
-        if let Some(packed) = self.packed.get_mut(step as usize) {
+        let at = step as usize;
+        if flags != StepFlags::default()
+            && let Some(packed) = self.packed.get_mut(at)
+            && let Some(total) = self.totals.get_mut(at / BLOCK as usize)
+        {
+            let is_new = !Packed(*packed).flags().has(StepFlags::FILES);
+            total.with_files += u32::from(is_new && flags.has(StepFlags::FILES));
+            total.flags.0 |= flags.0;
             *packed |= u16::from(flags.0) << 6;
         }
     }

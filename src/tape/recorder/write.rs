@@ -8,8 +8,7 @@ use crate::model::{BlobHash, Body, Content, Event, FileOp, Kind, LineHash, Seq};
 use crate::tape::blobs::{BlobSource as _, MAX_CHAIN};
 use crate::tape::manifest::Node;
 use crate::tape::pack::{is_base, splice};
-use crate::tape::wire::RawHead;
-use crate::tape::wire::v1::{Draft, Scan, Stored, scan_head};
+use crate::tape::wire::v1::{Draft, Stored, scan_head};
 
 /// The bytes of an event's content. A raw record has bytes and no name.
 type Bytes = (Option<BlobHash>, Arc<[u8]>);
@@ -112,17 +111,10 @@ impl Recorder {
         let mut draft = Draft::new(event, stored, self.prev);
         let (offset, seq, kind) = (self.tape.end.offset, self.next_seq, event.kind());
         let index = &mut self.tape.index;
-        let step = match scan_head(draft.head()) {
-            Scan::Head(head) => {
-                let indexed = index.push(&head, kind, offset, seq, None);
-                indexed.step.and_then(|step| index.number_of(step))
-            }
-            // A header has no line before it, and no step.
-            Scan::Incomplete | Scan::OtherOrder => {
-                index.push(&RawHead::default(), kind, offset, seq, None);
-                None
-            }
-        };
+        // A header has no line before it, and no step.
+        let head = scan_head(draft.head()).unwrap_or_default();
+        let indexed = index.push(&head, kind, offset, seq, None);
+        let step = indexed.step.and_then(|step| index.number_of(step));
         // A fork's steps go on from its parent's, which are not known here.
         if let Some(step) = step.filter(|_| !self.is_fork) {
             draft.put_step(step);

@@ -26,7 +26,10 @@ impl<'a> Text<'a> {
     /// The text. Invalid UTF-8 and lone surrogates are replaced by U+FFFD.
     pub fn decode(self) -> Cow<'a, str> {
         if memchr::memchr(b'\\', self.0).is_none() {
-            return String::from_utf8_lossy(self.0);
+            return match std::str::from_utf8(self.0) {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => String::from_utf8_lossy(self.0),
+            };
         }
         let inside = String::from_utf8_lossy(self.0);
         let quoted = format!("\"{inside}\"");

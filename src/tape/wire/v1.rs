@@ -7,6 +7,7 @@ mod directory;
 mod encode;
 mod fields;
 mod head;
+mod key;
 mod line;
 mod loose;
 mod object;
@@ -21,4 +22,4 @@ pub use directory::{
 pub use encode::{Draft, Encoded, Stored, encode_event};
 pub use head::{Enc, RawHead};
 pub use line::{Line, LineError, parse_record};
-pub use scan::{Scan, scan_head};
+pub use scan::{scan_head, scan_head_into};

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use super::RawHead;
 use super::encode::{Encoded, Stored, put_stored, stored_word};
 use super::head::Put;
+use super::key::Key;
 use super::line::{RawFields, parse_fields, scalar};
 use super::loose::LOOSE_HEAD;
 use super::object::Object;
@@ -59,7 +60,7 @@ fn orderly_head<'a>(fields: &'a RawFields<'a>) -> Option<Head<'a>> {
     let mut seen = RawHead::default();
     for (key, raw) in fields {
         let put = match scalar(raw.get()) {
-            Some(value) => seen.put(key.as_bytes(), value),
+            Some(value) => seen.put(Key::of(key.as_bytes()), value),
             None if RawHead::is_head_field(key.as_bytes()) => Put::BadType,
             None => Put::NotHead,
         };

@@ -1,5 +1,8 @@
 //! The head of a line: small fields that the index needs, borrowed from the line.
 
+use std::str::FromStr;
+
+use super::key::Key;
 use crate::model::{BlobHash, Kind, LineHash, Outcome, PathError, TapePath};
 use crate::tape::wire::Text;
 
@@ -178,110 +181,110 @@ impl<'a> RawHead<'a> {
     }
 
     /// Whether a field of this name belongs to the head.
-    pub(super) fn is_head_field(key: &[u8]) -> bool {
-        RawHead::default().put(key, Scalar::Null) != Put::NotHead
+    pub(super) fn is_head_field(name: &[u8]) -> bool {
+        RawHead::default().put(Key::of(name), Scalar::Null) != Put::NotHead
     }
 
     /// Takes one field. `null` is as good as absent.
-    pub(super) fn put(&mut self, key: &[u8], value: Scalar<'a>) -> Put {
-        use Scalar::{Bool, Null, Number, Text};
-        let text: Option<&mut Option<crate::tape::wire::Text<'a>>> = match key {
-            b"kind" => Some(&mut self.kind),
-            b"branch" => Some(&mut self.branch),
-            b"agent" => Some(&mut self.agent),
-            b"call" => Some(&mut self.call),
-            b"txn" => Some(&mut self.txn),
-            b"name" => Some(&mut self.name),
-            b"path" => Some(&mut self.path),
-            b"path_raw" => Some(&mut self.path_raw),
-            b"from" => Some(&mut self.from),
-            b"from_raw" => Some(&mut self.from_raw),
-            b"blob" => Some(&mut self.blob),
-            b"base" => Some(&mut self.base),
-            b"was" => Some(&mut self.was),
-            b"to" => Some(&mut self.to),
-            b"reason" => Some(&mut self.reason),
-            b"title" => Some(&mut self.title),
-            b"prev" => Some(&mut self.prev),
-            _ => None,
-        };
-        if let Some(field) = text {
-            return match value {
-                Text(text) => {
-                    *field = Some(text);
+    #[inline]
+    pub(super) fn put(&mut self, key: Key, value: Scalar<'a>) -> Put {
+        match key {
+            Key::SEQ => value.number_into(&mut self.seq),
+            Key::T => value.number_into(&mut self.t),
+            Key::KIND => value.text_into(&mut self.kind),
+            Key::STEP => value.number_into(&mut self.step),
+            Key::BRANCH => value.text_into(&mut self.branch),
+            Key::AGENT => value.text_into(&mut self.agent),
+            Key::CALL => value.text_into(&mut self.call),
+            Key::TXN => value.text_into(&mut self.txn),
+            Key::NAME => value.text_into(&mut self.name),
+            Key::PATH => value.text_into(&mut self.path),
+            Key::PATH_RAW => value.text_into(&mut self.path_raw),
+            Key::FROM => value.text_into(&mut self.from),
+            Key::FROM_RAW => value.text_into(&mut self.from_raw),
+            Key::MODE => value.word_into(|octal| {
+                let octal = std::str::from_utf8(octal).ok()?;
+                let mode = u32::from_str_radix(octal, 8).ok();
+                self.mode = Some(mode.filter(|mode| *mode <= 0o7777)?);
+                Some(())
+            }),
+            Key::BLOB => value.text_into(&mut self.blob),
+            Key::LEN => value.number_into(&mut self.len),
+            Key::ENC => value.word_into(|word| {
+                self.enc = Enc::parse(word);
+                Some(())
+            }),
+            Key::BASE => value.text_into(&mut self.base),
+            Key::WAS => value.text_into(&mut self.was),
+            Key::BY => value.word_into(|word| {
+                self.is_outside = word == b"outside";
+                Some(())
+            }),
+            Key::REDACTED => match value {
+                Scalar::Bool(is_redacted) => {
+                    self.is_redacted = is_redacted;
                     Put::Taken
                 }
-                Null => Put::Taken,
-                Number(_) | Bool(_) => Put::BadType,
-            };
-        }
-        let taken = match (key, value) {
-            (
-                b"seq" | b"t" | b"step" | b"mode" | b"len" | b"enc" | b"by" | b"redacted"
-                | b"outcome" | b"exit" | b"dur" | b"at",
-                Null,
-            ) => Some(()),
-            (b"seq", Number(digits)) => number(digits).map(|n| self.seq = Some(n)),
-            (b"t", Number(digits)) => number(digits).map(|n| self.t = Some(n)),
-            (b"len", Number(digits)) => number(digits).map(|n| self.len = Some(n)),
-            (b"dur", Number(digits)) => number(digits).map(|n| self.dur = Some(n)),
-            (b"at", Number(digits)) => number(digits).map(|n| self.at = Some(n)),
-            (b"step", Number(digits)) => number(digits)
-                .and_then(|n| u32::try_from(n).ok())
-                .map(|n| self.step = Some(n)),
-            (b"exit", Number(digits)) => std::str::from_utf8(digits)
-                .ok()
-                .and_then(|digits| digits.parse().ok())
-                .map(|n| self.exit = Some(n)),
-            (b"mode", Text(octal)) => std::str::from_utf8(octal.as_inside())
-                .ok()
-                .and_then(|octal| u32::from_str_radix(octal, 8).ok())
-                .filter(|mode| *mode <= 0o7777)
-                .map(|mode| self.mode = Some(mode)),
-            (b"enc", Text(word)) => {
-                self.enc = Enc::parse(word.as_inside());
+                Scalar::Null => Put::Taken,
+                Scalar::Text(_) | Scalar::Number(_) => Put::BadType,
+            },
+            Key::OUTCOME => value.word_into(|word| {
+                let word = std::str::from_utf8(word).ok()?;
+                self.outcome = Some(Outcome::parse(word)?);
                 Some(())
-            }
-            (b"by", Text(word)) => {
-                self.is_outside = word.as_inside() == b"outside";
-                Some(())
-            }
-            (b"redacted", Bool(is_redacted)) => {
-                self.is_redacted = is_redacted;
-                Some(())
-            }
-            (b"outcome", Text(word)) => std::str::from_utf8(word.as_inside())
-                .ok()
-                .and_then(Outcome::parse)
-                .map(|outcome| self.outcome = Some(outcome)),
-            (
-                b"seq" | b"t" | b"step" | b"mode" | b"len" | b"enc" | b"by" | b"redacted"
-                | b"outcome" | b"exit" | b"dur" | b"at",
-                _,
-            ) => None,
-            _ => return Put::NotHead,
-        };
-        match taken {
-            Some(()) => Put::Taken,
-            None => Put::BadType,
+            }),
+            Key::EXIT => value.number_into(&mut self.exit),
+            Key::DUR => value.number_into(&mut self.dur),
+            Key::AT => value.number_into(&mut self.at),
+            Key::TO => value.text_into(&mut self.to),
+            Key::REASON => value.text_into(&mut self.reason),
+            Key::TITLE => value.text_into(&mut self.title),
+            Key::PREV => value.text_into(&mut self.prev),
+            _ => Put::NotHead,
         }
     }
 }
 
-fn number(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || digits.len() > 20 {
-        return None;
-    }
-    let mut value: u64 = 0;
-    for digit in digits {
-        if !digit.is_ascii_digit() {
-            return None;
+impl<'a> Scalar<'a> {
+    fn text_into(self, field: &mut Option<Text<'a>>) -> Put {
+        match self {
+            Self::Text(text) => {
+                *field = Some(text);
+                Put::Taken
+            }
+            Self::Null => Put::Taken,
+            Self::Number(_) | Self::Bool(_) => Put::BadType,
         }
-        value = value
-            .checked_mul(10)?
-            .checked_add(u64::from(digit - b'0'))?;
     }
-    Some(value)
+
+    /// Gives the inside of a text to `take`, which says whether it is one of the format's.
+    fn word_into(self, take: impl FnOnce(&[u8]) -> Option<()>) -> Put {
+        match self {
+            Self::Text(word) => Put::taken(take(word.as_inside())),
+            Self::Null => Put::Taken,
+            Self::Number(_) | Self::Bool(_) => Put::BadType,
+        }
+    }
+
+    fn number_into<T: FromStr>(self, field: &mut Option<T>) -> Put {
+        match self {
+            Self::Number(digits) => {
+                let digits = std::str::from_utf8(digits).ok();
+                // Rust's numbers may have a plus, JSON's may not.
+                let digits = digits.filter(|digits| !digits.starts_with('+'));
+                let number = digits.and_then(|digits| digits.parse().ok());
+                Put::taken(number.map(|number| *field = Some(number)))
+            }
+            Self::Null => Put::Taken,
+            Self::Text(_) | Self::Bool(_) => Put::BadType,
+        }
+    }
+}
+
+impl Put {
+    fn taken(taken: Option<()>) -> Self {
+        taken.map_or(Self::BadType, |()| Self::Taken)
+    }
 }
 
 fn hash_of(text: Option<Text<'_>>) -> Option<BlobHash> {

@@ -6,6 +6,7 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::head::{Put, RawHead, Scalar};
+use super::key::Key;
 use crate::tape::wire::Text;
 
 /// A record, its head read and its content left as it stands.
@@ -65,7 +66,7 @@ fn line_of(fields: RawFields<'_>) -> Line<'_> {
     let begins_well = first.eq(["seq", "t", "kind"]);
     for (key, raw) in fields {
         let put = match scalar(raw.get()) {
-            Some(value) => line.head.put(key.as_bytes(), value),
+            Some(value) => line.head.put(Key::of(key.as_bytes()), value),
             None if RawHead::is_head_field(key.as_bytes()) => Put::BadType,
             None => Put::NotHead,
         };
@@ -110,7 +111,7 @@ impl<'de> Visitor<'de> for FieldsVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut fields = Vec::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key::<FieldName<'de>>()? {
             fields.push((key.0, map.next_value()?));
         }
         Ok(Fields(fields))
@@ -118,23 +119,23 @@ impl<'de> Visitor<'de> for FieldsVisitor {
 }
 
 /// A key, borrowed where it has no escapes.
-struct Key<'a>(Cow<'a, str>);
+struct FieldName<'a>(Cow<'a, str>);
 
-impl<'de> serde::Deserialize<'de> for Key<'de> {
+impl<'de> serde::Deserialize<'de> for FieldName<'de> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct KeyVisitor;
-        impl<'de> Visitor<'de> for KeyVisitor {
-            type Value = Key<'de>;
+        struct NameVisitor;
+        impl<'de> Visitor<'de> for NameVisitor {
+            type Value = FieldName<'de>;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a key")
             }
             fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Borrowed(key)))
+                Ok(FieldName(Cow::Borrowed(key)))
             }
             fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Owned(key.to_owned())))
+                Ok(FieldName(Cow::Owned(key.to_owned())))
             }
         }
-        deserializer.deserialize_str(KeyVisitor)
+        deserializer.deserialize_str(NameVisitor)
     }
 }

@@ -1,129 +1,128 @@
 //! The fast way into a line: read the head, and nothing behind it.
 
 use super::head::{Put, RawHead, Scalar};
+use super::key::{Key, eight, zero_bytes};
 use crate::tape::wire::Text;
 
-/// What a scan of the first bytes of a line found.
-#[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "made once a line and taken apart at once: a box would cost an allocation a line"
-)]
-pub enum Scan<'a> {
-    /// The whole head: `prev` ends it, and by its promise nothing of the head follows.
-    Head(RawHead<'a>),
-    /// The bytes end inside the head: more of the line is needed.
-    Incomplete,
-    /// Not in the fixed order: the line has to be parsed as a whole.
-    OtherOrder,
+/// The head of a line that starts with these bytes: `prev` ends it, and by its promise
+/// nothing of the head follows.
+///
+/// `None` where the bytes end inside the head, or where it is not in the fixed order: the
+/// line has to be parsed as a whole. Nothing behind `prev` is looked at, so damage there
+/// shows when the line is decoded.
+pub fn scan_head(line: &[u8]) -> Option<RawHead<'_>> {
+    let mut head = RawHead::default();
+    scan_head_into(&mut head, line)?;
+    Some(head)
 }
 
-/// Scans the head of a line that starts with these bytes.
-///
-/// Nothing behind `prev` is looked at, so damage there shows when the line is decoded.
-pub fn scan_head(line: &[u8]) -> Scan<'_> {
-    const FIRST: [&[u8]; 3] = [b"seq", b"t", b"kind"];
-    let mut head = RawHead::default();
-    let mut rest = match line.split_first() {
-        Some((b'{', rest)) => rest,
-        Some(_) => return Scan::OtherOrder,
-        None => return Scan::Incomplete,
-    };
-    let mut fields = 0;
+/// The same into an empty head: one is large, and where there are millions of lines it
+/// should not be copied.
+pub fn scan_head_into<'a>(head: &mut RawHead<'a>, line: &'a [u8]) -> Option<()> {
+    let (seq, rest) = number(line.strip_prefix(b"{\"seq\":")?)?;
+    let (t, rest) = number(rest.strip_prefix(b",\"t\":")?)?;
+    let (kind, mut rest) = text(rest.strip_prefix(b",\"kind\":\"")?)?;
+    head.seq = Some(seq);
+    head.t = Some(t);
+    head.kind = Some(kind);
     loop {
-        let Some((key, after)) = (match rest.split_first() {
-            Some((b'"', after)) => string(after),
-            Some(_) => return Scan::OtherOrder,
-            None => return Scan::Incomplete,
-        }) else {
-            return Scan::Incomplete;
-        };
-        rest = match after.split_first() {
-            Some((b':', after)) => after,
-            Some(_) => return Scan::OtherOrder,
-            None => return Scan::Incomplete,
-        };
-        if FIRST.get(fields).is_some_and(|first| *first != key) {
-            return Scan::OtherOrder;
+        let (key, after) = Key::split_from(rest.strip_prefix(b",\"")?)?;
+        let value = after.strip_prefix(b"\":")?;
+        if key == Key::PREV {
+            let (prev, _) = text(value.strip_prefix(b"\"")?)?;
+            head.prev = Some(prev);
+            return Some(());
         }
-        let value = match rest.first() {
-            Some(b'"') => match string(rest.get(1..).unwrap_or_default()) {
-                Some((inside, after)) => {
-                    rest = after;
-                    Scalar::Text(Text::from_inside(inside))
-                }
-                None => return Scan::Incomplete,
-            },
-            Some(b'0'..=b'9' | b'-' | b't' | b'f') => {
-                let end = rest.iter().position(|byte| matches!(byte, b',' | b'}'));
-                let Some((word, after)) = end.and_then(|end| rest.split_at_checked(end)) else {
-                    return Scan::Incomplete;
-                };
-                rest = after;
-                match word {
-                    b"true" => Scalar::Bool(true),
-                    b"false" => Scalar::Bool(false),
-                    number => Scalar::Number(number),
-                }
+        let value = if let Some(inside) = value.strip_prefix(b"\"") {
+            let (text, after) = text(inside)?;
+            rest = after;
+            Scalar::Text(text)
+        } else {
+            let end = value.iter().position(|byte| matches!(byte, b',' | b'}'))?;
+            let (word, after) = value.split_at_checked(end)?;
+            rest = after;
+            match word {
+                b"true" => Scalar::Bool(true),
+                b"false" => Scalar::Bool(false),
+                number => Scalar::Number(number),
             }
-            Some(_) => return Scan::OtherOrder,
-            None => return Scan::Incomplete,
         };
         // A field of the content before `prev`, or one of a wrong type: the careful way decides.
         if head.put(key, value) != Put::Taken {
-            return Scan::OtherOrder;
+            return None;
         }
-        if key == b"prev" {
-            return Scan::Head(head);
+    }
+}
+
+/// Splits behind a number; `None` where there is none, or one that is not whole or too large.
+#[inline]
+fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    const TENS: [u64; 9] = [
+        1,
+        10,
+        100,
+        1000,
+        10_000,
+        100_000,
+        1_000_000,
+        10_000_000,
+        100_000_000,
+    ];
+    let mut number: u64 = 0;
+    let mut rest = bytes;
+    loop {
+        let word = u64::from_le_bytes(*rest.first_chunk()?) ^ eight(b'0');
+        // The high bit of the first byte that is above nine; higher bits may be set by chance.
+        let others = (word.wrapping_add(eight(0x76)) | word) & eight(0x80);
+        let digits = others.trailing_zeros() as usize / 8;
+        // The digits at the end of the word, zeros before them; then two, four, eight as one.
+        let ones = word.unbounded_shl(64 - 8 * digits as u32);
+        let twos = (ones.wrapping_mul(10) + (ones >> 8)) & 0x00ff_00ff_00ff_00ff;
+        let fours = (twos.wrapping_mul(100) + (twos >> 16)) & 0x0000_ffff_0000_ffff;
+        let eights = (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff;
+        number = number
+            .checked_mul(*TENS.get(digits)?)?
+            .checked_add(eights)?;
+        rest = rest.split_at_checked(digits)?.1;
+        if digits < 8 {
+            let is_one = rest.len() < bytes.len();
+            return is_one.then_some((number, rest));
         }
-        fields += 1;
-        rest = match rest.split_first() {
-            Some((b',', rest)) => rest,
-            Some(_) => return Scan::OtherOrder,
-            None => return Scan::Incomplete,
-        };
     }
 }
 
 /// Splits behind the closing quote of a string whose opening quote was passed.
-fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+#[inline]
+fn text(bytes: &[u8]) -> Option<(Text<'_>, &[u8])> {
     let mut at = 0;
     loop {
-        let found = at + quote_or_backslash(bytes.get(at..)?)?;
-        if bytes.get(found) == Some(&b'"') {
-            let (inside, rest) = bytes.split_at_checked(found)?;
-            return Some((inside, rest.get(1..)?));
+        at += quote(bytes.get(at..)?)?;
+        let (inside, rest) = bytes.split_at_checked(at)?;
+        // Of backslashes before a quote, each two stand for one; one that is left escapes it.
+        let escapes = inside.iter().rev().take_while(|byte| **byte == b'\\');
+        if escapes.count().is_multiple_of(2) {
+            return Some((Text::from_inside(inside), rest.get(1..)?));
         }
-        at = found + 2;
+        at += 1;
     }
 }
 
-/// The first quote or backslash. Head fields are short: eight bytes at a time in place beat
-/// a call of `memchr`, which pays off on long texts only.
-fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
-    const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
-    // The lowest set high bit marks the first byte that is zero; higher ones may be false.
-    const fn zero_bytes(word: u64) -> u64 {
-        word.wrapping_sub(ONES) & !word & HIGHS
-    }
-    let mut words = bytes.chunks_exact(8);
-    for (at, word) in words.by_ref().enumerate() {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(word);
-        let word = u64::from_le_bytes(eight);
-        let quotes = zero_bytes(word ^ (ONES * u64::from(b'"')));
-        let backslashes = zero_bytes(word ^ (ONES * u64::from(b'\\')));
-        let found = quotes | backslashes;
-        if found != 0 {
-            return Some(at * 8 + found.trailing_zeros() as usize / 8);
+/// The first quote. Head fields are short: eight bytes at a time in place beat a call of
+/// `memchr`, which pays off on long texts only.
+#[inline]
+fn quote(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    let mut rest = bytes;
+    while let Some((word, after)) = rest.split_first_chunk() {
+        let quotes = zero_bytes(u64::from_le_bytes(*word) ^ eight(b'"'));
+        if quotes != 0 {
+            return Some(at + quotes.trailing_zeros() as usize / 8);
         }
+        at += 8;
+        rest = after;
     }
-    let rest = words.remainder();
-    let start = bytes.len() - rest.len();
-    rest.iter()
-        .position(|byte| matches!(byte, b'"' | b'\\'))
-        .map(|at| start + at)
+    let found = rest.iter().position(|byte| *byte == b'"')?;
+    Some(at + found)
 }
 
 #[cfg(test)]
@@ -131,16 +130,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_and_backslashes_are_found_wherever_they_stand() {
+    fn quotes_are_found_wherever_they_stand_unless_they_are_escaped() {
+        let check = |line: &str, expected: Option<&str>| {
+            let found = text(line.as_bytes()).map(|(text, _)| text.as_inside());
+            assert_eq!(found, expected.map(str::as_bytes), "{line}");
+        };
         for len in 0..40 {
-            for at in 0..len {
-                for byte in [b'"', b'\\'] {
-                    let mut bytes = vec![b'!'; len];
-                    bytes[at] = byte;
-                    assert_eq!(quote_or_backslash(&bytes), Some(at));
-                }
-            }
-            assert_eq!(quote_or_backslash(&vec![b'#'; len]), None);
+            let inside = "!".repeat(len);
+            check(&format!("{inside}\",\"more\":1"), Some(&inside));
+            check(&format!("{inside}\\\"\""), Some(&format!("{inside}\\\"")));
+            check(&format!("{inside}\\\\\"\""), Some(&format!("{inside}\\\\")));
+            check(&inside, None);
         }
+    }
+
+    #[test]
+    fn numbers_of_every_length_are_read_and_larger_ones_are_not() {
+        let check = |line: &str, expected: Option<u64>| {
+            let found = number(line.as_bytes()).map(|(number, _)| number);
+            assert_eq!(found, expected, "{line}");
+        };
+        for number in (0..20).map(|zeros| 10_u64.pow(zeros)) {
+            check(&format!("{number},\"kind\":\"note\""), Some(number));
+            check(
+                &format!("{},\"kind\":\"note\"", number - 1),
+                Some(number - 1),
+            );
+        }
+        check("18446744073709551615,       ", Some(u64::MAX));
+        check("18446744073709551616,       ", None);
+        check("100000000000000000000000000,", None);
+        check("-1,                         ", None);
+        check(":9                          ", None);
+        check("1.5,                        ", Some(1));
     }
 }
