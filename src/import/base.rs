@@ -61,16 +61,17 @@ fn open_directory(root: &Path) -> Result<Base, BaseError> {
     if !metadata.is_dir() {
         return Err(failed(io::ErrorKind::NotADirectory.into()));
     }
-    Ok(Arc::new(move |path| read_below(&root, path)))
+    Ok(Arc::new(move |path| {
+        let name = std::str::from_utf8(path.as_bytes()).ok()?;
+        let is_inside = !path.is_outside();
+        is_inside.then(|| read_below(&root, Path::new(name)))?
+    }))
 }
 
-/// The bytes of a regular file below a directory. A path that leads out by a link is none.
-fn read_below(root: &Path, path: &TapePath) -> Option<Vec<u8>> {
-    if path.is_outside() {
-        return None;
-    }
-    let name = std::str::from_utf8(path.as_bytes()).ok()?;
-    let file = fs::canonicalize(root.join(name)).ok()?;
+/// The bytes of a regular file below a directory, which is canonical. A path that leads out
+/// by a link is none, and neither is a file of more than 64 MiB.
+pub(super) fn read_below(root: &Path, path: &Path) -> Option<Vec<u8>> {
+    let file = fs::canonicalize(root.join(path)).ok()?;
     let metadata = fs::metadata(&file).ok()?;
     let is_taken = file.starts_with(root) && metadata.is_file() && metadata.len() <= MAX_FILE;
     is_taken.then(|| fs::read(file).ok()).flatten()
