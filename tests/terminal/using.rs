@@ -49,9 +49,10 @@ fn a_storm_of_sizes_ends_where_it_began() {
     let world = World::new(tapes::prompts(200));
     let mut pty = world.open(&[]);
     pty.send(b"100k").unwrap();
+    let is_there = |screen: &vt100::Screen| screen.contents().contains("100/200");
+    assert!(pty.wait_for(PATIENCE, is_there).unwrap());
     pty.settle(QUIET).unwrap();
     let before = pty.screen().contents();
-    assert!(before.contains("100/200"), "{before}");
     let odd = [
         (0, 0),
         (1, 1),
@@ -68,8 +69,9 @@ fn a_storm_of_sizes_ends_where_it_began() {
         pty.read(Duration::from_millis(12)).unwrap();
     }
     pty.resize(SIZE.0, SIZE.1).unwrap();
-    pty.settle(QUIET).unwrap();
-    assert_eq!(pty.screen().contents(), before);
+    let is_as_before = |screen: &vt100::Screen| screen.contents() == before;
+    let is_calm = pty.wait_for(PATIENCE, is_as_before).unwrap();
+    assert!(is_calm, "{}", pty.screen().contents());
     pty.send(b"q").unwrap();
     assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
     check_left_clean(&pty, 1);
