@@ -130,7 +130,7 @@ fn check_left_clean(pty: &Pty, times: usize) {
     assert!(places.is_sorted(), "{places:?}: {text}");
     assert!(last("\x1b[?25l") < last("\x1b[?25h"), "{text}");
     assert!(!pty.screen().hide_cursor() && !pty.screen().alternate_screen());
-    assert!(pty.is_as_before().unwrap());
+    assert_eq!(pty.modes().unwrap(), pty.modes_before());
 }
 
 fn after_the_screen(bytes: &[u8]) -> String {

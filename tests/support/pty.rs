@@ -47,6 +47,8 @@ impl Pty {
             File::from(open(&name, flags, Mode::empty())?)
         };
         rustix::termios::tcsetwinsize(&master, size(columns, rows))?;
+        // Asked for before the program can change it.
+        let before = rustix::termios::tcgetattr(&terminal)?;
         let child = Command::new("setsid")
             .arg("--ctty")
             .args(arguments)
@@ -58,7 +60,7 @@ impl Pty {
             .spawn()?;
         Ok(Self {
             master: Some(master),
-            before: rustix::termios::tcgetattr(&terminal)?,
+            before,
             terminal,
             child,
             bytes: Vec::new(),
@@ -196,11 +198,15 @@ impl Pty {
         self.screen.screen()
     }
 
-    /// Whether the terminal's modes are those from before the program.
-    pub(crate) fn is_as_before(&self) -> io::Result<bool> {
+    /// The terminal's modes, as they print: the type has no equality.
+    pub(crate) fn modes(&self) -> io::Result<String> {
         let now = rustix::termios::tcgetattr(&self.terminal)?;
-        // The type has no equality; what it prints is all it holds.
-        Ok(format!("{now:?}") == format!("{:?}", self.before))
+        Ok(format!("{now:?}"))
+    }
+
+    /// The terminal's modes from before the program.
+    pub(crate) fn modes_before(&self) -> String {
+        format!("{:?}", self.before)
     }
 
     fn master(&self) -> io::Result<&OwnedFd> {

@@ -97,7 +97,7 @@ fn stopped_it_leaves_the_terminal_and_comes_back_whole() {
             .unwrap()
     );
     pty.settle(QUIET).unwrap();
-    assert!(!pty.is_as_before().unwrap());
+    assert_ne!(pty.modes().unwrap(), pty.modes_before());
     pty.send(b"q").unwrap();
     assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
     check_left_clean(&pty, 2);
