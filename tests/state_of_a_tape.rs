@@ -251,3 +251,35 @@ fn a_file_stays_uncertain_when_a_transaction_is_rolled_back_to_before() {
     assert_eq!(file(&run, "2", "x"), (Certainty::Exact, "two".into()));
     assert_eq!(file(&run, "3", "x"), (Certainty::Uncertain, "one".into()));
 }
+
+#[test]
+fn a_directory_is_not_there_before_what_is_in_it() {
+    use jukebox::model::{Body, Event, FileChange, Header, Outcome};
+    use jukebox::tape::{Recorder, RecorderOptions};
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.jsonl");
+    let options = RecorderOptions::default();
+    let mut recorder = Recorder::create(&path, Header::default(), options).unwrap();
+    let prompt = |text: &str| {
+        Event::new(Body::Prompt {
+            role: "user".to_owned(),
+            text: text.to_owned(),
+            attachments: Vec::new(),
+        })
+    };
+    recorder.append(prompt("one")).unwrap();
+    recorder.append(prompt("two")).unwrap();
+    let file = TapePath::new("src/in/f").unwrap();
+    let write = FileChange::write(file, *b"x");
+    recorder.append(Event::new(Body::File(write))).unwrap();
+    // The last snapshot names the directories, which no event made.
+    recorder.close(Outcome::Ok).unwrap();
+    let run = Debugger::open(Source::Path(path), &OpenOptions::default()).unwrap();
+    let paths = |place: &str| -> Vec<String> {
+        let cursor = run.locate(&place.parse().unwrap()).unwrap().cursor;
+        let rows = run.tree(cursor, cursor, &Expanded::All);
+        rows.iter().map(|row| row.path.to_text()).collect()
+    };
+    assert_eq!(paths("1"), [] as [&str; 0]);
+    assert_eq!(paths("2"), ["src", "src/in", "src/in/f"]);
+}

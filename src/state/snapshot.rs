@@ -223,7 +223,10 @@ impl Proof<'_> {
                 && self.state.has_children(self.event.view, node, position + 1);
             self.differs |= !is_implied;
             let differs = before.is_some_and(|before| before.kind().is_some());
-            let seen = seen.observed_if(true).outside_if(differs && !is_implied);
+            // A directory that is there through its files was not there before them.
+            let seen = seen
+                .observed_if(!is_implied)
+                .outside_if(differs && !is_implied);
             self.state.put(self.event.view, node, seen);
         }
     }
