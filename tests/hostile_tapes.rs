@@ -122,3 +122,20 @@ fn moving_many_files_to_and_fro_ends_in_doubt_and_not_in_endless_memory() {
             .all(|row| row.certainty == Certainty::Uncertain)
     );
 }
+
+#[test]
+fn more_branches_than_can_be_told_apart_are_said_to_be() {
+    let mut text = String::new();
+    for seq in 0..70_000 {
+        let branch = format!("b{seq}");
+        let event = json!({"seq": seq, "t": 0, "kind": "prompt", "branch": branch, "text": "x"});
+        writeln!(text, "{event}").unwrap();
+    }
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let source = Source::Path(file.path().to_owned());
+    let run = Debugger::open(source, &OpenOptions::default()).unwrap();
+    let crowded = |problem: &&jukebox::model::Problem| problem.message.contains("65,534");
+    assert_eq!(run.problems().iter().filter(crowded).count(), 1);
+    assert!(run.timeline(0, 0..10).is_empty());
+}

@@ -82,6 +82,8 @@ pub struct Index {
     /// The first event that was kept when a tape's history was dropped.
     kept_from: u64,
     last_was_orphan: bool,
+    /// There are more branches or agents than can be told apart.
+    is_crowded: bool,
 }
 
 impl Default for Index {
@@ -109,6 +111,7 @@ impl Default for Index {
             is_fork: false,
             kept_from: 0,
             last_was_orphan: false,
+            is_crowded: false,
         }
     }
 }

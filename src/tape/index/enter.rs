@@ -89,7 +89,24 @@ impl Index {
             None => line,
             Some(name) => self.transaction(name.as_inside(), line, position),
         };
-        Lane { line, agent, view }
+        let lane = Lane { line, agent, view };
+        if self.steps.has_room_for(lane) {
+            lane
+        } else {
+            self.is_crowded = true;
+            Lane::default()
+        }
+    }
+
+    /// The number for one more of something, or the last one that there is.
+    fn next_number(&mut self, count: usize) -> u16 {
+        match u16::try_from(count) {
+            Ok(number) if number < u16::MAX => number,
+            _ => {
+                self.is_crowded = true;
+                u16::MAX - 1
+            }
+        }
     }
 
     fn line(&mut self, name: &[u8], head: &RawHead<'_>, kind: Kind, position: u32) -> u16 {
@@ -121,7 +138,10 @@ impl Index {
         if let Some(agent) = self.agent_numbers.get(name) {
             return *agent;
         }
-        let agent = self.agents.len() as u16;
+        let agent = self.next_number(self.agents.len());
+        if usize::from(agent) < self.agents.len() {
+            return agent;
+        }
         self.agents.push(String::from_utf8_lossy(name).into_owned());
         let caller = match (kind, head.call) {
             (Kind::AgentStart, Some(call)) => self.grouper.agent_of_call(call, &self.steps),
@@ -138,7 +158,11 @@ impl Index {
         if let Some(branch) = self.branch_numbers.get(key.as_slice()) {
             return *branch;
         }
+        let count = self.branches.len();
         let branch = self.enter_branch(&key, BranchKind::Transaction, (line, position), 0);
+        if self.branches.len() == count {
+            return branch;
+        }
         self.transactions.push(TransactionEntry {
             branch,
             begin: position,
@@ -155,7 +179,10 @@ impl Index {
         parent: (u16, u32),
         inherited: u32,
     ) -> u16 {
-        let branch = self.branches.len() as u16;
+        let branch = self.next_number(self.branches.len());
+        if usize::from(branch) < self.branches.len() {
+            return branch;
+        }
         let name = String::from_utf8_lossy(key)
             .trim_start_matches('\0')
             .to_owned();

@@ -275,12 +275,17 @@ impl<S: IndexSink> Pass<'_, S> {
 
     fn take(&mut self, record: &Record<'_>, seq: u64) {
         let kind = record.kind;
+        let was_crowded = self.index.is_crowded;
         let indexed = self
             .index
             .push(record.head, kind, record.offset, seq, record.implied_blob);
         if indexed.kind == Kind::ToolResult && self.index.last_was_orphan {
             let text = "a result whose call is not on the tape";
             self.report(record, ProblemKind::BrokenReference, text.to_owned());
+        }
+        if self.index.is_crowded && !was_crowded {
+            let text = "more than 65,534 branches or agents: from here on, some are shown as one";
+            self.report(record, ProblemKind::BadField, text.to_owned());
         }
         self.sink.indexed(self.index, indexed, Some(record));
     }

@@ -130,6 +130,11 @@ impl Steps {
         self.opened.partition_point(|opened| *opened < position) as u32
     }
 
+    /// Whether steps of this lane can be told apart from all others.
+    pub(super) fn has_room_for(&self, lane: Lane) -> bool {
+        self.lane_table.len() < usize::from(u16::MAX) || self.lane_numbers.contains_key(&lane)
+    }
+
     pub(super) fn push(
         &mut self,
         opened: u32,
