@@ -1,6 +1,6 @@
-//! The README keeps its word: its table of keys and its picture are those of the program.
+//! The README keeps its word: its table of keys and its pictures are those of the program.
 //!
-//! `UPDATE=1 cargo test --test readme` writes the table and the picture anew.
+//! `UPDATE=1 cargo test --test readme` writes the table and the pictures anew.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -64,19 +64,29 @@ fn the_table_of_keys_is_that_of_the_program() {
 }
 
 #[test]
-fn the_picture_is_made_by_the_command_that_stands_below_it() {
+fn every_picture_is_made_by_the_command_that_stands_below_it() {
     let text = readme();
-    let line = text.lines().find(|line| line.contains("--frame")).unwrap();
-    let mut words = line.trim().trim_start_matches("<!--").split_whitespace();
-    assert_eq!(words.next(), Some("jukebox"));
-    let mut arguments: Vec<&str> = words.take_while(|word| *word != "-->").collect();
-    let picture = arguments.pop().unwrap();
-    let drawn = tempfile::tempdir().unwrap();
-    let drawing = drawn.path().join("screen.svg");
-    arguments.push(drawing.to_str().unwrap());
-    let ran = jukebox(&arguments, &root());
-    assert!(ran.status.success(), "{ran:?}");
-    hold(&root().join(picture), &fs::read_to_string(drawing).unwrap());
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("--frame"))
+        .collect();
+    assert_eq!(lines.len(), text.matches("\n![").count());
+    for line in lines {
+        let mut words = line.trim().trim_start_matches("<!--").split_whitespace();
+        assert_eq!(words.next(), Some("jukebox"));
+        let mut arguments: Vec<&str> = words.take_while(|word| *word != "-->").collect();
+        let picture = arguments.pop().unwrap();
+        assert!(
+            text.contains(&format!("]({picture})")),
+            "{picture} is not shown"
+        );
+        let drawn = tempfile::tempdir().unwrap();
+        let drawing = drawn.path().join("screen.svg");
+        arguments.push(drawing.to_str().unwrap());
+        let ran = jukebox(&arguments, &root());
+        assert!(ran.status.success(), "{ran:?}");
+        hold(&root().join(picture), &fs::read_to_string(drawing).unwrap());
+    }
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub struct Start {
     pub is_following: bool,
     /// Whether there are colours.
     pub has_colors: bool,
+    /// Which ones: the name of a theme or its file; without one, the terminal's own.
+    pub theme: Option<OsString>,
 }
 
 /// A picture of the screen.
@@ -65,19 +67,23 @@ pub(super) struct Args {
     #[command(flatten)]
     source: SourceArgs,
     #[command(flatten)]
-    frame: FrameArgs,
+    look: LookArgs,
 }
 
 /// Open a run that is built into the program
 #[derive(Debug, clap::Args)]
 pub(super) struct DemoArgs {
     #[command(flatten)]
-    frame: FrameArgs,
+    look: LookArgs,
 }
 
-/// A picture instead of the screen.
+/// How the screen looks, or a picture instead of it.
 #[derive(Clone, Debug, clap::Args)]
-struct FrameArgs {
+struct LookArgs {
+    /// The colours: dark, light, color-blind, high-contrast, or a TOML file like these;
+    /// without it, the sixteen of the terminal
+    #[arg(long, value_name = "NAME|FILE")]
+    theme: Option<OsString>,
     /// Draw without a terminal, into this file: .txt or .svg
     #[arg(long, value_name = "FILE")]
     frame: Option<PathBuf>,
@@ -102,7 +108,7 @@ struct FrameArgs {
 impl Args {
     /// Whether anything was typed that is meant for this command.
     pub(super) fn has_any(&self) -> bool {
-        self.place.is_some() || self.follow || self.source.has_any() || self.frame.frame.is_some()
+        self.place.is_some() || self.follow || self.source.has_any() || self.look.has_any()
     }
 
     pub(super) fn run(
@@ -129,9 +135,10 @@ impl Args {
         let start = Start {
             place,
             is_following: self.follow,
-            has_colors: self.frame.has_colors(around, colors),
+            has_colors: self.look.has_colors(around, colors),
+            theme: self.look.theme.clone(),
         };
-        self.frame.show(run, start, around, screen)
+        self.look.show(run, start, around, screen)
     }
 }
 
@@ -146,13 +153,18 @@ impl DemoArgs {
         let start = Start {
             place: Place::END,
             is_following: false,
-            has_colors: self.frame.has_colors(around, colors),
+            has_colors: self.look.has_colors(around, colors),
+            theme: self.look.theme.clone(),
         };
-        self.frame.show(run, start, around, screen)
+        self.look.show(run, start, around, screen)
     }
 }
 
-impl FrameArgs {
+impl LookArgs {
+    fn has_any(&self) -> bool {
+        self.theme.is_some() || self.frame.is_some()
+    }
+
     fn has_colors(&self, around: &Environment, colors: When) -> bool {
         colors.allows(around, self.frame.is_some() || around.has_terminal)
     }

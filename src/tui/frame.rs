@@ -14,12 +14,13 @@ use std::sync::{Arc, RwLock};
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
-use ratatui::style::Modifier;
+use ratatui::style::{Modifier, Style};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::app::{App, AppOptions};
 use super::effect::Effect;
 use super::event::Event;
+use super::theme::Role;
 use super::view;
 use super::worker::InlineWorker;
 use crate::debugger::Debugger;
@@ -106,6 +107,8 @@ pub fn frame(debugger: Debugger, options: FrameOptions) -> Result<Picture, Frame
 #[derive(Clone, Debug)]
 pub struct Picture {
     cells: Buffer,
+    /// How the screen looks where nothing stands.
+    ground: Style,
 }
 
 impl Picture {
@@ -120,12 +123,13 @@ impl Picture {
         {
             cell.modifier.toggle(Modifier::REVERSED);
         }
-        Self { cells }
+        let ground = app.theme.style(Role::Text);
+        Self { cells, ground }
     }
 
     /// The picture as an image: a self-contained SVG document.
     pub fn to_svg(&self) -> String {
-        svg::document(&self.cells)
+        svg::document(&self.cells, self.ground)
     }
 }
 
@@ -173,7 +177,7 @@ fn rows(cells: &Buffer) -> impl Iterator<Item = Vec<Glyph<'_>>> {
 mod tests {
     use super::*;
     use ratatui::layout::Rect;
-    use ratatui::style::{Color, Style};
+    use ratatui::style::Color;
 
     fn picture(lines: &[(&str, Style)], columns: u16) -> Picture {
         let rows = u16::try_from(lines.len()).unwrap();
@@ -181,7 +185,10 @@ mod tests {
         for (row, (text, style)) in (0..).zip(lines) {
             cells.set_string(0, row, text, *style);
         }
-        Picture { cells }
+        Picture {
+            cells,
+            ground: Style::reset(),
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::app::AppOptions;
 use super::frame::{FrameOptions, frame};
 use super::run::{Ending, RunError, RunOptions, run};
 use super::terminal::TerminalError;
-use super::theme::ColorChoice;
+use super::theme::{ColorChoice, Palette};
 use crate::cli::{Answer, Failure, FrameRequest, PictureFormat, Screen, Start};
 use crate::debugger::Debugger;
 
@@ -15,7 +15,7 @@ pub struct TerminalScreen;
 impl Screen for TerminalScreen {
     fn show(&self, debugger: Debugger, start: Start) -> Result<Answer, Failure> {
         let options = RunOptions {
-            app: app_options(start),
+            app: app_options(start)?,
             ..RunOptions::default()
         };
         match run(debugger, options) {
@@ -36,7 +36,7 @@ impl Screen for TerminalScreen {
         request: &FrameRequest,
     ) -> Result<String, Failure> {
         let options = FrameOptions {
-            app: app_options(start),
+            app: app_options(start)?,
             size: request.size.parse().map_err(unusable)?,
             keys: request.keys.parse().map_err(unusable)?,
         };
@@ -52,14 +52,19 @@ fn unusable(mistake: impl ToString) -> Failure {
     Failure::unusable(mistake.to_string())
 }
 
-fn app_options(start: Start) -> AppOptions {
-    AppOptions {
+/// A theme that does not exist is a mistake even where no colours are wanted.
+fn app_options(start: Start) -> Result<AppOptions, Failure> {
+    let palette = match &start.theme {
+        Some(name) => Palette::open(name).map_err(unusable)?,
+        None => Palette::TERMINAL,
+    };
+    Ok(AppOptions {
         start: start.place,
         is_following: start.is_following,
         colors: if start.has_colors {
-            ColorChoice::Terminal
+            ColorChoice::Palette(palette)
         } else {
             ColorChoice::Never
         },
-    }
+    })
 }

@@ -2,20 +2,31 @@
 //!
 //! A part has a role, and the theme turns roles into styles. Every role that carries a
 //! meaning has a modifier or stands beside a sign, so that nothing is lost without colours.
-//! The colours are the terminal's own sixteen, so that they follow its background.
+//! The colours are a [`Palette`]'s; without one they are the terminal's own sixteen, so that
+//! they follow its background.
 
-use ratatui::style::{Color, Modifier, Style};
+mod palette;
 
+use ratatui::style::{Modifier, Style};
+
+pub use self::palette::{Palette, ThemeError};
+
+use self::palette::Ink;
 use super::highlight::Token;
 
-/// Whether colours are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Which colours are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColorChoice {
-    /// The sixteen colours that follow the terminal.
-    #[default]
-    Terminal,
+    /// These.
+    Palette(Palette),
     /// None: bold, dim, underlined and reversed only.
     Never,
+}
+
+impl Default for ColorChoice {
+    fn default() -> Self {
+        Self::Palette(Palette::TERMINAL)
+    }
 }
 
 /// What a piece of the screen is.
@@ -37,10 +48,14 @@ pub(super) enum Role {
     Heading,
     /// A key in a hint.
     Key,
-    /// Added lines and files.
+    /// What came, in a word or a sign.
     Added,
-    /// Removed lines and files.
+    /// What went, in a word or a sign.
     Removed,
+    /// A line that came.
+    AddedLine,
+    /// A line that went.
+    RemovedLine,
     /// Changed files.
     Changed,
     /// The words of an added line that are new.
@@ -79,12 +94,28 @@ impl Theme {
 
     /// How a role looks, whatever stood there before.
     pub(super) fn style(self, role: Role) -> Style {
-        let style = Style::reset().add_modifier(modifiers(role));
-        match (self.colors, color(role)) {
-            (ColorChoice::Terminal, Some(color)) => style.fg(color),
-            _ => style,
-        }
+        let ColorChoice::Palette(palette) = self.colors else {
+            return Style::reset().add_modifier(modifiers(role));
+        };
+        let ink = ink(&palette, role);
+        let style = Style {
+            fg: ink.color.or(palette.text.color),
+            bg: ink.on.or(palette.background.color),
+            ..Style::new()
+        };
+        Style::reset()
+            .patch(style)
+            .add_modifier(modifiers(role).difference(stand_ins(ink)))
     }
+}
+
+/// The modifiers that stand in for colours where there are none: a text with a colour of its
+/// own need not be dimmed besides, nor one on a ground of its own reversed.
+fn stand_ins(ink: Ink) -> Modifier {
+    let mut modifiers = Modifier::empty();
+    modifiers.set(Modifier::DIM, ink.color.is_some());
+    modifiers.set(Modifier::REVERSED, ink.on.is_some());
+    modifiers
 }
 
 fn modifiers(role: Role) -> Modifier {
@@ -92,6 +123,8 @@ fn modifiers(role: Role) -> Modifier {
         Role::Text
         | Role::Added
         | Role::Removed
+        | Role::AddedLine
+        | Role::RemovedLine
         | Role::Changed
         | Role::Warning
         | Role::Model
@@ -115,20 +148,65 @@ fn modifiers(role: Role) -> Modifier {
     }
 }
 
-fn color(role: Role) -> Option<Color> {
+fn ink(palette: &Palette, role: Role) -> Ink {
     match role {
-        Role::Text
-        | Role::Quiet
-        | Role::Strong
-        | Role::Title
-        | Role::Selected
-        | Role::Undone
-        | Role::Code(Token::Comment) => None,
-        Role::Accent | Role::Key | Role::Heading | Role::Code(Token::Type) => Some(Color::Cyan),
-        Role::Added | Role::AddedWord | Role::Live | Role::Code(Token::Text) => Some(Color::Green),
-        Role::Removed | Role::RemovedWord | Role::Failed => Some(Color::Red),
-        Role::Changed | Role::Warning | Role::Code(Token::Constant) => Some(Color::Yellow),
-        Role::Model | Role::Placeholder | Role::Code(Token::Keyword) => Some(Color::Magenta),
-        Role::Person | Role::Code(Token::Function | Token::Heading) => Some(Color::Blue),
+        Role::Text | Role::Strong | Role::Title => palette.text,
+        Role::Quiet | Role::Undone => palette.quiet,
+        Role::Selected => palette.selected,
+        Role::Accent | Role::Key | Role::Heading => palette.accent,
+        Role::Added | Role::Live => palette.added.alone(),
+        Role::AddedLine => palette.added,
+        Role::AddedWord => palette.added_word,
+        Role::Removed => palette.removed.alone(),
+        Role::RemovedLine => palette.removed,
+        Role::RemovedWord => palette.removed_word,
+        Role::Failed => palette.failed,
+        Role::Changed => palette.changed,
+        Role::Warning => palette.warning,
+        Role::Model | Role::Placeholder => palette.model,
+        Role::Person => palette.person,
+        Role::Code(token) => match token {
+            Token::Keyword => palette.code.keyword,
+            Token::Text => palette.code.text,
+            Token::Constant => palette.code.constant,
+            Token::Comment => palette.code.comment,
+            Token::Function => palette.code.function,
+            Token::Type => palette.code.r#type,
+            Token::Heading => palette.code.heading,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use ratatui::style::Color;
+
+    use super::*;
+
+    #[test]
+    fn a_palette_changes_colours_and_takes_no_meaning_away() {
+        let dark = Palette::open(OsStr::new("dark")).unwrap();
+        let style = |colors, role| Theme::new(colors).style(role);
+        for role in [
+            Role::AddedWord,
+            Role::RemovedWord,
+            Role::Failed,
+            Role::Accent,
+            Role::Placeholder,
+        ] {
+            let plain = style(ColorChoice::Never, role);
+            assert_eq!(
+                (plain.fg, plain.bg),
+                (Some(Color::Reset), Some(Color::Reset))
+            );
+            let colored = style(ColorChoice::Palette(dark), role);
+            assert_eq!(colored.add_modifier, plain.add_modifier, "{role:?}");
+        }
+        let quiet = style(ColorChoice::Palette(dark), Role::Quiet);
+        assert!(!quiet.add_modifier.contains(Modifier::DIM));
+        let quiet = style(ColorChoice::default(), Role::Quiet);
+        assert!(quiet.add_modifier.contains(Modifier::DIM));
     }
 }

@@ -39,6 +39,7 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
 
 /// Draws into a buffer; returns where the terminal's cursor is, if it is seen.
 fn render(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    buffer.set_style(area, app.theme.style(Role::Text));
     // A screen that was resized while its event is still on the way is drawn as too small
     // or not at all, and anew a moment later.
     let Some(layout) = app.layout().filter(|_| area.as_size() == app.size) else {

@@ -39,6 +39,7 @@ fn bad_input_is_said_in_one_line() {
         "later.jsonl",
         "{\"seq\":0,\"kind\":\"tape\",\"format\":99}\n",
     );
+    world.put("gloom.toml", "text = \"grey\"\n[code]\nwords = \"red\"\n");
     fs::create_dir(world.path("directory")).unwrap();
     let commands = [
         "log missing.jsonl",
@@ -66,6 +67,8 @@ fn bad_input_is_said_in_one_line() {
         "demo",
         "open run.jsonl --frame out.pdf",
         "open run.jsonl --frame missing/out.txt",
+        "open run.jsonl --theme gloom --frame out.svg",
+        "open run.jsonl --theme gloom.toml --frame out.svg",
         "",
         "log",
         "log run.jsonl --no-such-flag",
@@ -75,7 +78,7 @@ fn bad_input_is_said_in_one_line() {
     world.check_golden("bad_input", &commands);
     assert_eq!(fs::read(world.path("run.jsonl")).unwrap(), before);
     let names = fs::read_dir(world.path("")).unwrap().count();
-    assert_eq!(names, 8, "nothing was written");
+    assert_eq!(names, 9, "nothing was written");
 }
 
 /// A device may give bytes for ever: they are looked at, and not collected.

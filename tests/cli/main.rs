@@ -11,4 +11,5 @@ mod hostile;
 mod nothing_runs;
 mod pipes;
 mod readme;
+mod themes;
 mod world;

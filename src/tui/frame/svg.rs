@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use ratatui::buffer::Buffer;
-use ratatui::style::{Color, Modifier};
+use ratatui::style::{Color, Modifier, Style};
 
 use super::{Glyph, rows};
 
@@ -43,15 +43,26 @@ const PALETTE: [Rgb; 16] = [
     Rgb(0xf4, 0xf5, 0xf8),
 ];
 
-/// The image of these cells.
-pub(super) fn document(cells: &Buffer) -> String {
+/// The image of these cells on this ground.
+pub(super) fn document(cells: &Buffer, ground: Style) -> String {
+    let ground = Ground {
+        foreground: Rgb::of(ground.fg.unwrap_or_default(), FOREGROUND),
+        background: Rgb::of(ground.bg.unwrap_or_default(), BACKGROUND),
+    };
+    let Ground {
+        foreground,
+        background,
+    } = ground;
     let width = f64::from(cells.area.width) * CELL_WIDTH + 2.0 * MARGIN;
     let height = f64::from(cells.area.height) * CELL_HEIGHT + BAR + MARGIN;
-    let mut svg = Svg(String::new());
+    let mut svg = Svg {
+        text: String::new(),
+        ground,
+    };
     svg.put(format_args!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width:.1}" height="{height:.1}" viewBox="0 0 {width:.1} {height:.1}">
-<style>text{{font:{FONT_SIZE}px ui-monospace,"SF Mono",Menlo,"DejaVu Sans Mono",Consolas,"Liberation Mono",monospace;fill:{FOREGROUND}}}.b{{font-weight:700}}.i{{font-style:italic}}.d{{opacity:.6}}</style>
-<rect x=".5" y=".5" width="{:.1}" height="{:.1}" rx="9" fill="{BACKGROUND}" stroke="{}"/>
+<style>text{{font:{FONT_SIZE}px ui-monospace,"SF Mono",Menlo,"DejaVu Sans Mono",Consolas,"Liberation Mono",monospace;fill:{foreground}}}.b{{font-weight:700}}.i{{font-style:italic}}.d{{opacity:.6}}</style>
+<rect x=".5" y=".5" width="{:.1}" height="{:.1}" rx="9" fill="{background}" stroke="{}"/>
 "#,
         width - 1.0,
         height - 1.0,
@@ -66,20 +77,30 @@ pub(super) fn document(cells: &Buffer) -> String {
     }
     for (number, row) in rows(cells).enumerate() {
         let top = BAR + number as f64 * CELL_HEIGHT;
-        for run in row.chunk_by(|one, next| Look::of(one) == Look::of(next)) {
+        for run in row.chunk_by(|one, next| ground.look(one) == ground.look(next)) {
             svg.put_run(run, top);
         }
     }
-    svg.0.push_str("</svg>\n");
-    svg.0
+    svg.text.push_str("</svg>\n");
+    svg.text
 }
 
-struct Svg(String);
+struct Svg {
+    text: String,
+    ground: Ground,
+}
+
+/// How it looks where nothing stands.
+#[derive(Clone, Copy, Debug)]
+struct Ground {
+    foreground: Rgb,
+    background: Rgb,
+}
 
 impl Svg {
     fn put(&mut self, words: std::fmt::Arguments<'_>) {
         // Writing to a string never fails.
-        let _ok = self.0.write_fmt(words);
+        let _ok = self.text.write_fmt(words);
     }
 
     /// Glyphs in a row that look alike.
@@ -87,10 +108,10 @@ impl Svg {
         let (Some(first), Some(last)) = (run.first(), run.last()) else {
             return;
         };
-        let look = Look::of(first);
+        let look = self.ground.look(first);
         let left = x(first.column);
         let length = f64::from(last.column + last.columns - first.column) * CELL_WIDTH;
-        if look.background != BACKGROUND {
+        if look.background != self.ground.background {
             self.put(format_args!(
                 "<path d=\"M{left:.1} {top}h{length:.1}v{CELL_HEIGHT}h-{length:.1}z\" fill=\"{}\" \
                  shape-rendering=\"crispEdges\"/>\n",
@@ -130,7 +151,7 @@ impl Svg {
             x(first.column),
             top + BASELINE
         ));
-        if look.foreground != FOREGROUND {
+        if look.foreground != self.ground.foreground {
             self.put(format_args!(" style=\"fill:{}\"", look.foreground));
         }
         let classes = [
@@ -145,17 +166,17 @@ impl Svg {
         if !classes.is_empty() {
             self.put(format_args!(" class=\"{}\"", classes.join(" ")));
         }
-        self.0.push('>');
+        self.text.push('>');
         for char in word.iter().flat_map(|glyph| glyph.symbol.chars()) {
             match char {
-                '<' => self.0.push_str("&lt;"),
-                '>' => self.0.push_str("&gt;"),
-                '&' => self.0.push_str("&amp;"),
-                '"' => self.0.push_str("&quot;"),
-                char => self.0.push(char),
+                '<' => self.text.push_str("&lt;"),
+                '>' => self.text.push_str("&gt;"),
+                '&' => self.text.push_str("&amp;"),
+                '"' => self.text.push_str("&quot;"),
+                char => self.text.push(char),
             }
         }
-        self.0.push_str("</text>\n");
+        self.text.push_str("</text>\n");
     }
 }
 
@@ -170,7 +191,7 @@ fn x(column: u16) -> f64 {
     MARGIN + f64::from(column) * CELL_WIDTH
 }
 
-/// How a glyph looks, with the terminal's defaults filled in.
+/// How a glyph looks, with the defaults of the ground filled in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Look {
     foreground: Rgb,
@@ -178,12 +199,12 @@ struct Look {
     modifier: Modifier,
 }
 
-impl Look {
-    fn of(glyph: &Glyph<'_>) -> Self {
+impl Ground {
+    fn look(self, glyph: &Glyph<'_>) -> Look {
         let cell = glyph.cell;
-        let mut look = Self {
-            foreground: Rgb::of(cell.fg, FOREGROUND),
-            background: Rgb::of(cell.bg, BACKGROUND),
+        let mut look = Look {
+            foreground: Rgb::of(cell.fg, self.foreground),
+            background: Rgb::of(cell.bg, self.background),
             modifier: cell.modifier,
         };
         if look.modifier.contains(Modifier::REVERSED) {

@@ -75,8 +75,8 @@ fn draw_line(hunk: &Hunk, index: usize, row: Row<'_>, columns: &Columns, mut pen
     }
     let (sign, role, word_role) = match row.kind {
         RowKind::Context => ("   ", Role::Text, Role::Text),
-        RowKind::Added => (" + ", Role::Added, Role::AddedWord),
-        RowKind::Removed => (" − ", Role::Removed, Role::RemovedWord),
+        RowKind::Added => (" + ", Role::AddedLine, Role::AddedWord),
+        RowKind::Removed => (" − ", Role::RemovedLine, Role::RemovedWord),
     };
     pen.words(sign, role);
     if row.is_unterminated() {

@@ -165,6 +165,7 @@ pub(super) fn draw_box(
     buffer: &mut Buffer,
 ) {
     Clear.render(area, buffer);
+    buffer.set_style(area, theme.style(Role::Text));
     Block::bordered()
         .border_set(border::DOUBLE)
         .border_style(theme.style(Role::Accent))
