@@ -9,7 +9,7 @@
 //! | [`action`], [`key`], `keymap` | what can be asked for, and by which keys: one table |
 //! | [`app`], `update`, `panes`, `travel`, `search`, `prompt`, `overlay` | the state, and what events do to it |
 //! | `held`, `demand`, [`job`], [`worker`] | what is asked, what is shown meanwhile, who answers |
-//! | [`document`], [`highlight`], [`reading`] | files and texts as rows, made by the worker |
+//! | [`document`], [`difference`], [`highlight`], [`reading`] | files and texts as rows, made by the worker |
 //! | `layout`, [`theme`], [`view`] | where everything stands and how it looks |
 //! | `terminal`, `canvas`, `signals`, `keyboard`, `decode`, `clipboard`, `editor`, `fault` | the terminal, and what else is around the program |
 //! | [`run`](run()), `pace`, [`frame`], `shell` | the loop on a terminal, pictures without one, both for the command line |
@@ -23,6 +23,7 @@ mod canvas;
 mod clipboard;
 mod decode;
 mod demand;
+pub mod difference;
 pub mod document;
 mod editor;
 pub mod effect;

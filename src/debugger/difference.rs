@@ -135,6 +135,8 @@ impl Debugger {
         Ok(DiffView {
             change: change.clone(),
             diff,
+            before: one.into_bytes(),
+            after: two.into_bytes(),
             remarks,
         })
     }
@@ -155,6 +157,13 @@ enum Side {
 }
 
 impl Side {
+    fn into_bytes(self) -> Option<Arc<[u8]>> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Absent | Self::Unknown => None,
+        }
+    }
+
     fn bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Bytes(bytes) => Some(bytes),

@@ -274,6 +274,10 @@ pub struct DiffView {
     pub change: ChangeRow,
     /// The difference of the contents; `None` where one is not known.
     pub diff: Option<Arc<FileDiff>>,
+    /// The content before, where it is known and there was one.
+    pub before: Option<Arc<[u8]>>,
+    /// The content after, where it is known and there is one.
+    pub after: Option<Arc<[u8]>>,
     /// What to know of it, one sentence each.
     pub remarks: Vec<SafeText>,
 }

@@ -5,12 +5,13 @@
 
 use ratatui::layout::Size;
 
+use super::difference::Form;
 use super::effect::Effect;
 use super::held::{Desk, Held, Ticket};
 use super::keymap::{Keymap, Pending};
 use super::layout::{Contents, Layout, Pane, Zoom};
 use super::overlay::Overlay;
-use super::panes::{DiffPane, StatePane, TimelinePane};
+use super::panes::{DiffPane, Sides, StatePane, TimelinePane};
 use super::prompt::Prompt;
 use super::search::Search;
 use super::theme::{ColorChoice, Theme};
@@ -39,6 +40,12 @@ impl Default for AppOptions {
         }
     }
 }
+
+/// From this many columns of the screen on, a difference may stand side by side.
+const WIDE_SCREEN: u16 = 120;
+
+/// Two sides of a difference with room for 40 columns of text each.
+const BOTH_SIDES: u16 = 96;
 
 /// Everything the screen knows.
 #[derive(Debug)]
@@ -164,6 +171,16 @@ impl App {
             None => Contents::Tree,
         };
         Layout::of(self.size, self.focus, self.zoom, state)
+    }
+
+    /// How the difference is set: side by side on a wide screen, if its pane is wide, too.
+    pub(super) fn diff_form(&self) -> Form {
+        let area = self.layout().and_then(|layout| layout.content(Pane::Diff));
+        let is_wide = area.is_some_and(|area| area.width >= BOTH_SIDES);
+        match self.diff.sides {
+            Sides::Beside if is_wide && self.size.width >= WIDE_SCREEN => Form::SideBySide,
+            _ => Form::Unified,
+        }
     }
 
     /// Rows of content that a pane shows.

@@ -1,6 +1,9 @@
 //! What each part of the screen wants to know, said anew after every event.
 
+use std::ops::Range;
+
 use super::app::App;
+use super::difference::DiffRow;
 use super::highlight::STRIDE;
 use super::job::{Job, Jump, Stop};
 use super::layout::{Layout, Pane};
@@ -118,6 +121,7 @@ impl App {
                 let diff = Job::Diff { from, to, change };
                 self.diff.diff.want(diff, &mut self.desk);
             }
+            self.demand_diff_colors();
             return;
         }
         if at.step.0 == 0 {
@@ -136,6 +140,40 @@ impl App {
                 .raw
                 .want(Job::Raw { seq, columns }, &mut self.desk);
         }
+    }
+
+    /// The colours of the lines of the difference that are in view, in strides.
+    fn demand_diff_colors(&mut self) {
+        let (height, form) = (self.height_of(Pane::Diff), self.diff_form());
+        let first = self.diff.first_row(height, form);
+        let Some(open) = self.diff.open() else {
+            return;
+        };
+        let mut lines: [Option<Range<usize>>; 2] = [None, None];
+        for line in open.rows(form, first).take(height).flat_map(DiffRow::lines) {
+            for (range, number) in lines.iter_mut().zip([line.row.old, line.row.new]) {
+                if let Some(number) = number {
+                    let start = range.as_ref().map_or(number - 1, |range| range.start);
+                    *range = Some(start..number);
+                }
+            }
+        }
+        let mut sides = open.sides.iter();
+        let lines = lines.map(|range| {
+            let range = range.unwrap_or_default();
+            let last = sides.next().map_or(0, |document| document.len());
+            let end = range.end.next_multiple_of(STRIDE).min(last);
+            (range.start / STRIDE * STRIDE).min(end)..end
+        });
+        if lines.iter().all(Range::is_empty) {
+            return;
+        }
+        let paint = Job::PaintDiff {
+            sides: open.sides.clone(),
+            path: open.view.change.path.clone(),
+            lines,
+        };
+        self.diff.painted.want(paint, &mut self.desk);
     }
 
     /// The event the playhead stands after, once its step is known.

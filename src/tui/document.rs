@@ -83,7 +83,12 @@ impl PartialEq for Document {
 impl Document {
     /// The rows of what is known of a file.
     pub fn of(view: &FileView) -> Self {
-        let (form, badges) = match &view.content {
+        Self::of_content(view.content.clone())
+    }
+
+    /// The rows of a content.
+    pub fn of_content(content: FileContent) -> Self {
+        let (form, badges) = match &content {
             FileContent::Bytes(bytes) if is_binary(bytes) => {
                 (Form::Binary, vec![SafeText::literal("binary")])
             }
@@ -92,7 +97,7 @@ impl Document {
             FileContent::Nothing(_) => (Form::Nothing, Vec::new()),
         };
         Self {
-            content: view.content.clone(),
+            content,
             form,
             badges,
         }

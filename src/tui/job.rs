@@ -6,12 +6,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::difference::OpenDiff;
 use super::document::Document;
 use super::highlight::Painted;
 use super::reading::{ReadingRow, StepReading};
 use crate::debugger::{
-    ChangeRow, DiffView, Direction, Expanded, FileView, HitRow, Refresh, Spot, StepRow, StripCell,
-    Summary, TreeRow,
+    ChangeRow, Direction, Expanded, FileView, HitRow, Refresh, Spot, StepRow, StripCell, Summary,
+    TreeRow,
 };
 use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
 use crate::text::SafeText;
@@ -116,6 +117,15 @@ pub enum Job {
         /// Which lines, from 0.
         lines: Range<usize>,
     },
+    /// The colours of some lines of both sides of a difference.
+    PaintDiff {
+        /// The text before and after.
+        sides: [Arc<Document>; 2],
+        /// The file's path, which says the language.
+        path: TapePath,
+        /// Which lines of each, from 0.
+        lines: [Range<usize>; 2],
+    },
     /// Every place where the words stand.
     Search {
         /// The words.
@@ -210,8 +220,10 @@ pub enum Slot {
     Detail,
     /// The raw event.
     Raw,
-    /// Colours.
+    /// Colours of the open file.
     Paint,
+    /// Colours of the difference.
+    PaintDiff,
     /// The search.
     Search,
 }
@@ -235,6 +247,7 @@ impl Job {
             Self::Detail { .. } => Slot::Detail,
             Self::Raw { .. } => Slot::Raw,
             Self::Paint { .. } => Slot::Paint,
+            Self::PaintDiff { .. } => Slot::PaintDiff,
             Self::Search { .. } | Self::StopSearch => Slot::Search,
         }
     }
@@ -289,13 +302,15 @@ pub enum Answer {
     /// To [`Job::Fetch`].
     Fetched(Answered<Box<FileView>>),
     /// To [`Job::Diff`].
-    Diff(Answered<Box<DiffView>>),
+    Diff(Answered<Box<OpenDiff>>),
     /// To [`Job::Detail`].
     Detail(Answered<Box<StepReading>>),
     /// To [`Job::Raw`].
     Raw(Answered<Vec<ReadingRow>>),
     /// To [`Job::Paint`].
     Painted(Painted),
+    /// To [`Job::PaintDiff`]: before and after.
+    PaintedDiff(Box<[Painted; 2]>),
     /// To [`Job::Search`]: the next hits, in the order of the tape.
     Hits {
         /// Some more.

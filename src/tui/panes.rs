@@ -6,6 +6,6 @@ mod diff;
 mod state;
 mod timeline;
 
-pub(super) use diff::{DiffPane, DiffRow, View, rows_from};
+pub(super) use diff::{Blanks, DiffPane, Sides, View};
 pub(super) use state::{FilePane, Fold, StatePane, offset};
 pub(super) use timeline::{TimelinePane, first_in_view};

@@ -78,6 +78,10 @@ pub(super) enum Role {
     Placeholder,
     /// Code.
     Code(Token),
+    /// Code in a line that came.
+    AddedCode(Token),
+    /// Code in a line that went.
+    RemovedCode(Token),
 }
 
 /// Turns roles into styles.
@@ -128,6 +132,8 @@ fn modifiers(role: Role) -> Modifier {
         | Role::Changed
         | Role::Warning
         | Role::Model
+        | Role::AddedCode(_)
+        | Role::RemovedCode(_)
         | Role::Code(Token::Text | Token::Constant | Token::Function | Token::Type) => {
             Modifier::empty()
         }
@@ -155,25 +161,43 @@ fn ink(palette: &Palette, role: Role) -> Ink {
         Role::Selected => palette.selected,
         Role::Accent | Role::Key | Role::Heading => palette.accent,
         Role::Added | Role::Live => palette.added.alone(),
-        Role::AddedLine => palette.added,
+        Role::AddedLine => over(palette.text, palette.added),
+        Role::AddedCode(token) => over(code(palette, token), palette.added),
         Role::AddedWord => palette.added_word,
         Role::Removed => palette.removed.alone(),
-        Role::RemovedLine => palette.removed,
+        Role::RemovedLine => over(palette.text, palette.removed),
+        Role::RemovedCode(token) => over(code(palette, token), palette.removed),
         Role::RemovedWord => palette.removed_word,
         Role::Failed => palette.failed,
         Role::Changed => palette.changed,
         Role::Warning => palette.warning,
         Role::Model | Role::Placeholder => palette.model,
         Role::Person => palette.person,
-        Role::Code(token) => match token {
-            Token::Keyword => palette.code.keyword,
-            Token::Text => palette.code.text,
-            Token::Constant => palette.code.constant,
-            Token::Comment => palette.code.comment,
-            Token::Function => palette.code.function,
-            Token::Type => palette.code.r#type,
-            Token::Heading => palette.code.heading,
+        Role::Code(token) => code(palette, token),
+    }
+}
+
+fn code(palette: &Palette, token: Token) -> Ink {
+    match token {
+        Token::Keyword => palette.code.keyword,
+        Token::Text => palette.code.text,
+        Token::Constant => palette.code.constant,
+        Token::Comment => palette.code.comment,
+        Token::Function => palette.code.function,
+        Token::Type => palette.code.r#type,
+        Token::Heading => palette.code.heading,
+    }
+}
+
+/// A text in a changed line: on the ground of such lines where they have one, else in their
+/// colour, since nothing else tells them.
+fn over(text: Ink, line: Ink) -> Ink {
+    match line.on {
+        Some(_) => Ink {
+            color: text.color,
+            on: line.on,
         },
+        None => line,
     }
 }
 

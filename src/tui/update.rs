@@ -117,6 +117,8 @@ impl App {
             ActionId::NextFile => self.select_file(delta),
             ActionId::PreviousFile => self.select_file(-delta),
             ActionId::NextView => self.next_view(),
+            ActionId::Sides => self.toggle_sides(),
+            ActionId::Blanks => self.toggle_blanks(),
             ActionId::NextPane => self.focus(self.focus.next()),
             ActionId::PreviousPane => self.focus(self.focus.previous()),
             ActionId::TimelinePane => self.focus(Pane::Timeline),

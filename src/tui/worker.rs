@@ -38,7 +38,7 @@ const fn lane_of(slot: Slot) -> usize {
         Slot::Jump | Slot::Summary | Slot::Timeline | Slot::Changes | Slot::Tree => 0,
         Slot::Diff | Slot::Detail | Slot::File | Slot::Raw | Slot::Fetch | Slot::Problems => 1,
         Slot::Strip => 2,
-        Slot::Paint => 3,
+        Slot::Paint | Slot::PaintDiff => 3,
         Slot::Search => 4,
         Slot::Watch | Slot::Refresh => 5,
     }

@@ -17,6 +17,7 @@ use jukebox::model::{
 };
 use jukebox::text::{FileDiff, SafeText};
 use jukebox::tui::app::App;
+use jukebox::tui::difference::OpenDiff;
 use jukebox::tui::document::Document;
 use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
@@ -115,11 +116,13 @@ impl Fake {
                 let (old, new) = (content(from), content(to));
                 let budget = Duration::from_secs(10);
                 let diff = FileDiff::between(Some(&old), Some(&new), budget);
-                Answer::Diff(Ok(Box::new(DiffView {
+                Answer::Diff(Ok(Box::new(OpenDiff::of(DiffView {
                     change: change.clone(),
                     diff: Some(Arc::new(diff)),
+                    before: Some(old.into()),
+                    after: Some(new.into()),
                     remarks: Vec::new(),
-                })))
+                }))))
             }
             Job::Detail { at, columns } => {
                 let detail = self.detail(*at);
@@ -141,6 +144,15 @@ impl Fake {
                     .highlighter
                     .paint(document, path, lines.clone(), &|| false);
                 Answer::Painted(painted.unwrap())
+            }
+            Job::PaintDiff { sides, path, lines } => {
+                let mut paint = |side: usize| {
+                    let painted =
+                        self.highlighter
+                            .paint(&sides[side], path, lines[side].clone(), &|| false);
+                    painted.unwrap()
+                };
+                Answer::PaintedDiff(Box::new([paint(0), paint(1)]))
             }
             Job::Search { query, .. } => Answer::Hits {
                 hits: (1..=self.steps)

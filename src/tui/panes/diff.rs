@@ -3,9 +3,10 @@
 use super::state::offset;
 use crate::debugger::{ChangeRow, DiffView};
 use crate::model::TapePath;
-use crate::text::{FileDiff, Hunk, Row};
+use crate::tui::difference::{Form, OpenDiff};
 use crate::tui::held::Held;
-use crate::tui::job::{Answered, Changes};
+use crate::tui::highlight::Painted;
+use crate::tui::job::{Answered, Changes, Job};
 use crate::tui::layout::scrolled;
 use crate::tui::reading::{ReadingRow, StepReading};
 
@@ -19,7 +20,13 @@ pub(in crate::tui) struct DiffPane {
     /// The file that is shown.
     pub(in crate::tui) selected: Option<TapePath>,
     /// How it differs.
-    pub(in crate::tui) diff: Held<Answered<Box<DiffView>>>,
+    pub(in crate::tui) diff: Held<Answered<Box<OpenDiff>>>,
+    /// The colours of its lines, before and after.
+    pub(in crate::tui) painted: Held<Box<[Painted; 2]>>,
+    /// How its rows are to be set.
+    pub(in crate::tui) sides: Sides,
+    /// Whether blanks and line ends are seen.
+    pub(in crate::tui) blanks: Blanks,
     /// The step, to read.
     pub(in crate::tui) detail: Held<Answered<Box<StepReading>>>,
     /// The raw event.
@@ -42,13 +49,24 @@ pub(in crate::tui) enum View {
     Event,
 }
 
-/// A row of a difference.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::tui) enum DiffRow<'a> {
-    /// Lines are left out, and a hunk begins.
-    Head(&'a Hunk),
-    /// A row of a hunk, with its index in it.
-    Line(&'a Hunk, usize, Row<'a>),
+/// How the rows of a difference are to be set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::tui) enum Sides {
+    /// Side by side, where there is room.
+    #[default]
+    Beside,
+    /// One below the other, always.
+    Below,
+}
+
+/// What stands where blanks are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::tui) enum Blanks {
+    /// Nothing, as usual.
+    #[default]
+    Plain,
+    /// A sign for each, and for the ends of lines.
+    Seen,
 }
 
 /// How many files are listed above the difference.
@@ -111,9 +129,21 @@ impl DiffPane {
         }
     }
 
+    /// The difference that is shown, in rows, if it is known.
+    pub(in crate::tui) fn open(&self) -> Option<&OpenDiff> {
+        self.diff.get()?.as_ref().ok().map(Box::as_ref)
+    }
+
     /// The difference that is shown, if it is known.
     pub(in crate::tui) fn difference(&self) -> Option<&DiffView> {
-        self.diff.get()?.as_ref().ok().map(Box::as_ref)
+        Some(&self.open()?.view)
+    }
+
+    /// The colours, if they are those of this difference.
+    pub(in crate::tui) fn painted_of(&self, open: &OpenDiff) -> Option<&[Painted; 2]> {
+        let (job, painted) = self.painted.get_with_job()?;
+        let is_same = matches!(job, Job::PaintDiff { sides, .. } if *sides == open.sides);
+        is_same.then_some(painted)
     }
 
     /// The step that is shown, if it is known.
@@ -137,16 +167,13 @@ impl DiffPane {
         (list + usize::from(list > 0) + 1 + remarks).min(height)
     }
 
-    /// The rows of the difference that is shown.
-    pub(in crate::tui) fn row_count(&self) -> usize {
-        let diff = self.difference().and_then(|view| view.diff.as_ref());
-        diff.map_or(0, |diff| diff.hunks.iter().map(|hunk| 1 + hunk.len()).sum())
-    }
-
     /// The first row to show of what the pane shows, in a pane of this height.
-    pub(in crate::tui) fn first_row(&self, height: usize) -> usize {
+    pub(in crate::tui) fn first_row(&self, height: usize, form: Form) -> usize {
         let (rows, height) = match self.effective_view() {
-            View::Files => (self.row_count(), height - self.head_height(height)),
+            View::Files => {
+                let rows = self.open().map_or(0, |open| open.len(form));
+                (rows, height - self.head_height(height))
+            }
             View::Step => (self.step().map_or(0, |step| step.rows.len()), height),
             View::Event => {
                 let raw = self.raw.get().and_then(|raw| raw.as_ref().ok());
@@ -157,58 +184,8 @@ impl DiffPane {
     }
 
     /// Scrolls by rows.
-    pub(in crate::tui) fn scroll_by(&mut self, delta: i64, height: usize) {
-        self.top = offset(self.first_row(height), delta);
-        self.top = self.first_row(height);
-    }
-}
-
-/// The rows of a difference from the one with this index on.
-pub(in crate::tui) fn rows_from(
-    diff: &FileDiff,
-    index: usize,
-) -> impl Iterator<Item = DiffRow<'_>> {
-    let mut skipped = index;
-    let hunks = diff.hunks.iter().filter_map(move |hunk| {
-        let rows = 1 + hunk.len();
-        let first = skipped.min(rows);
-        skipped -= first;
-        (first < rows).then_some((hunk, first))
-    });
-    hunks.flat_map(|(hunk, first)| {
-        (first..=hunk.len()).filter_map(move |row| match row.checked_sub(1) {
-            None => Some(DiffRow::Head(hunk)),
-            Some(row) => Some(DiffRow::Line(hunk, row, hunk.row(row)?)),
-        })
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
-
-    #[test]
-    fn rows_are_reached_from_any_index() {
-        let lines: Vec<String> = (0..60).map(|line| format!("{line}\n")).collect();
-        let old = lines.concat();
-        let new = old.replace("5\n", "five\n");
-        let diff = FileDiff::between(
-            Some(old.as_bytes()),
-            Some(new.as_bytes()),
-            Duration::from_secs(10),
-        );
-        let shown = |from| -> Vec<String> {
-            let text = |row: DiffRow<'_>| match row {
-                DiffRow::Head(hunk) => hunk.header(),
-                DiffRow::Line(.., row) => String::from_utf8_lossy(row.bytes).into_owned(),
-            };
-            rows_from(&diff, from).map(text).collect()
-        };
-        let all = shown(0);
-        assert!(diff.hunks.len() > 1);
-        for from in 0..=all.len() {
-            assert_eq!(shown(from), all[from..]);
-        }
+    pub(in crate::tui) fn scroll_by(&mut self, delta: i64, height: usize, form: Form) {
+        self.top = offset(self.first_row(height, form), delta);
+        self.top = self.first_row(height, form);
     }
 }

@@ -4,11 +4,12 @@ use crate::debugger::FileView;
 use crate::model::TapePath;
 use crate::text::{RowKind, SafeText};
 use crate::tui::app::{App, Tone};
+use crate::tui::difference::{DiffLine, DiffRow, Form, OpenDiff};
 use crate::tui::document::content_bytes;
 use crate::tui::effect::Effect;
 use crate::tui::job::{Answered, Job};
 use crate::tui::layout::Pane;
-use crate::tui::panes::{DiffRow, View, rows_from};
+use crate::tui::panes::View;
 use crate::tui::reading::ReadingRow;
 
 /// More lines are not copied: no clipboard takes them.
@@ -69,17 +70,16 @@ impl App {
         if let Some(file) = self.state.file.as_ref().filter(|file| file.path == *path) {
             return file.first_row(self.height_of(Pane::State)) + 1;
         }
-        let first = self.diff.first_row(self.height_of(Pane::Diff));
-        let shown = self
-            .diff
-            .difference()
-            .filter(|shown| shown.change.path == *path);
-        let Some(diff) = shown.and_then(|shown| shown.diff.as_ref()) else {
+        let form = self.diff_form();
+        let first = self.diff.first_row(self.height_of(Pane::Diff), form);
+        let is_shown = |open: &&OpenDiff| open.view.change.path == *path;
+        let Some(open) = self.diff.open().filter(is_shown) else {
             return 1;
         };
-        let line = rows_from(diff, first).find_map(|row| match row {
-            DiffRow::Line(_, _, row) if row.kind != RowKind::Context => row.new,
-            _ => None,
+        let mut lines = open.rows(form, first).flat_map(DiffRow::lines);
+        let line = lines.find_map(|line| match line.row.kind {
+            RowKind::Context => None,
+            RowKind::Added | RowKind::Removed => line.row.new,
         });
         line.unwrap_or(1)
     }
@@ -136,23 +136,24 @@ impl App {
     }
 
     fn difference_lines(&self) -> Vec<SafeText> {
-        let diff = self.diff.difference().and_then(|view| view.diff.as_ref());
-        let Some(diff) = diff else {
+        let Some(open) = self.diff.open() else {
             return Vec::new();
         };
-        let line = |row: DiffRow<'_>| match row {
-            DiffRow::Head(hunk) => SafeText::line(&hunk.header()),
-            DiffRow::Line(_, _, row) => {
-                let mut line = SafeText::literal(match row.kind {
-                    RowKind::Context => " ",
-                    RowKind::Removed => "-",
-                    RowKind::Added => "+",
-                });
-                line.push(&SafeText::from_bytes(row.content()));
-                line
-            }
+        let of_line = |line: DiffLine<'_>| {
+            let mut text = SafeText::literal(match line.row.kind {
+                RowKind::Context => " ",
+                RowKind::Removed => "-",
+                RowKind::Added => "+",
+            });
+            text.push(&SafeText::from_bytes(line.row.content()));
+            text
         };
-        rows_from(diff, 0).take(MAX_LINES).map(line).collect()
+        let text = |row: DiffRow<'_>| match row {
+            DiffRow::Head(hunk) => Some(SafeText::line(&hunk.header())),
+            row => row.lines().next().map(of_line),
+        };
+        let rows = open.rows(Form::Unified, 0).take(MAX_LINES);
+        rows.filter_map(text).collect()
     }
 
     /// The lines of the step or the event that is shown.

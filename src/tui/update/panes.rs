@@ -2,8 +2,9 @@
 
 use crate::model::{EntryKind, TapePath};
 use crate::tui::app::{App, Tone};
+use crate::tui::difference::Form;
 use crate::tui::layout::Pane;
-use crate::tui::panes::{FilePane, Fold, View, offset};
+use crate::tui::panes::{Blanks, FilePane, Fold, Sides, View, offset};
 
 /// How far a key scrolls sideways, in columns.
 const SIDEWAYS: i64 = 8;
@@ -38,14 +39,14 @@ impl App {
             }
             return;
         }
-        let height = self.focused_height();
+        let (height, form) = (self.focused_height(), self.diff_form());
         match self.focus {
             Pane::Timeline => self.step_in_timeline(delta),
             Pane::State => match &mut self.state.file {
                 Some(file) => file.scroll_by(delta, height),
                 None => self.state.select_by(delta, height),
             },
-            Pane::Diff => self.diff.scroll_by(delta, height),
+            Pane::Diff => self.diff.scroll_by(delta, height, form),
         }
     }
 
@@ -173,6 +174,30 @@ impl App {
                 self.state.selected = Some(path);
             }
         }
+    }
+
+    /// Sets the difference side by side where there is room, or never.
+    pub(super) fn toggle_sides(&mut self) {
+        self.diff.sides = match self.diff.sides {
+            Sides::Beside => Sides::Below,
+            Sides::Below => Sides::Beside,
+        };
+        self.diff.view = View::Files;
+        if self.diff.sides == Sides::Beside && self.diff_form() == Form::Unified {
+            self.say(
+                Tone::Plain,
+                "side by side where the pane is wide enough; 3 z makes it so",
+            );
+        }
+    }
+
+    /// Makes blanks and line ends of a difference seen, or not.
+    pub(super) fn toggle_blanks(&mut self) {
+        self.diff.blanks = match self.diff.blanks {
+            Blanks::Plain => Blanks::Seen,
+            Blanks::Seen => Blanks::Plain,
+        };
+        self.diff.view = View::Files;
     }
 
     /// The next view of the diff pane.

@@ -54,6 +54,9 @@ impl App {
             Answer::Diff(diff) => {
                 self.diff.diff.take(generation, diff);
             }
+            Answer::PaintedDiff(painted) => {
+                self.diff.painted.take(generation, painted);
+            }
             Answer::Detail(detail) => {
                 self.diff.detail.take(generation, detail);
             }

@@ -35,17 +35,18 @@ fn draw_files(app: &App, area: Rect, buffer: &mut Buffer) {
     {
         Pen::new(buffer, row, app.theme).fill("─", Role::Quiet);
     }
-    let shown = match app.diff.diff.get() {
+    let open = match app.diff.diff.get() {
         None => return,
         Some(Err(why)) => {
             draw_error(app, "The difference cannot be shown.", why, area, buffer);
             return;
         }
-        Some(Ok(shown)) => shown,
+        Some(Ok(open)) => open,
     };
     if let Some(row) = rows.next() {
-        draw_name(app, shown, row, buffer);
+        draw_name(app, &open.view, row, buffer);
     }
+    let shown = &open.view;
     for remark in &shown.remarks {
         if let Some(row) = rows.next() {
             let mut pen = Pen::new(buffer, row, app.theme);
@@ -60,7 +61,7 @@ fn draw_files(app: &App, area: Rect, buffer: &mut Buffer) {
         ..area
     };
     match &shown.diff {
-        Some(diff) if !diff.hunks.is_empty() => hunks::draw(app, diff, body, buffer),
+        Some(diff) if !diff.hunks.is_empty() => hunks::draw(app, open, diff, body, buffer),
         _ => draw_nothing(app, shown, body, buffer),
     }
 }

@@ -147,5 +147,8 @@ fn scrolled(app: &App, rows: usize, head: usize) -> String {
     if rows + head <= height {
         return String::new();
     }
-    format!("line {}/{rows}", app.diff.first_row(height) + 1)
+    format!(
+        "line {}/{rows}",
+        app.diff.first_row(height, app.diff_form()) + 1
+    )
 }

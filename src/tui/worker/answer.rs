@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 use crate::debugger::{Debugger, Direction, FileContent, FileView, ReadError, Spot};
 use crate::model::{Certainty, Cursor, EntryKind, TapePath};
 use crate::text::SafeText;
+use crate::tui::difference::OpenDiff;
 use crate::tui::document::Document;
 use crate::tui::highlight::Highlighter;
 use crate::tui::job::{
@@ -19,6 +20,8 @@ use crate::tui::reading::{self, StepReading};
 pub(super) struct Answerer {
     debugger: Arc<RwLock<Debugger>>,
     highlighter: Highlighter,
+    /// One for each side of a difference: each remembers its way.
+    side_highlighters: [Highlighter; 2],
 }
 
 /// What became of a job.
@@ -46,6 +49,7 @@ impl Answerer {
         Self {
             debugger,
             highlighter: Highlighter::default(),
+            side_highlighters: Default::default(),
         }
     }
 
@@ -73,6 +77,18 @@ impl Answerer {
                 let lines = lines.clone();
                 match self.highlighter.paint(document, path, lines, is_cancelled) {
                     Some(painted) => Answer::Painted(painted),
+                    None => return Outcome::Done,
+                }
+            }
+            Job::PaintDiff { sides, path, lines } => {
+                let [before, after] = &mut self.side_highlighters;
+                let [old, new] = sides;
+                let [old_lines, new_lines] = lines.clone();
+                let Some(old) = before.paint(old, path, old_lines, is_cancelled) else {
+                    return Outcome::Done;
+                };
+                match after.paint(new, path, new_lines, is_cancelled) {
+                    Some(new) => Answer::PaintedDiff(Box::new([old, new])),
                     None => return Outcome::Done,
                 }
             }
@@ -128,7 +144,7 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         Job::Diff { from, to, change } => Answer::Diff(
             debugger
                 .diff(*from, *to, change)
-                .map(Box::new)
+                .map(|view| Box::new(OpenDiff::of(view)))
                 .map_err(safe),
         ),
         Job::Detail { at, columns } => {
@@ -147,6 +163,7 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         | Job::Unwatch
         | Job::Refresh
         | Job::Paint { .. }
+        | Job::PaintDiff { .. }
         | Job::Search { .. }
         | Job::StopSearch => return None,
     })
