@@ -21,6 +21,8 @@ mod keys;
 mod layout;
 #[path = "screen/scrub.rs"]
 mod scrub;
+#[path = "screen/searches.rs"]
+mod searches;
 #[path = "screen/travel.rs"]
 mod travel;
 #[path = "screen/walks.rs"]

@@ -95,6 +95,7 @@ actions! {
         Search          "search"           "/"        None  "search"  "Search all events for words"
         NextHit         "next-hit"         "n"        Count "hit"     "To the next hit"
         PreviousHit     "previous-hit"     "N"        Count "hit"     "To the hit before"
+        OnlyHits        "only-hits"        "&"        None  "only hits" "Only the steps with a hit, or all"
     }
     Program {
         OpenInEditor    "open-in-editor"   "o"        None  ""        "Open the file or text in $EDITOR"

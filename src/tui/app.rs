@@ -3,6 +3,8 @@
 //! Everything the screen knows is here, and nothing else changes it than
 //! [`App::update`]. It never reads a file, a clock or a terminal.
 
+use std::ops::Range;
+
 use ratatui::layout::Size;
 
 use super::difference::Form;
@@ -11,9 +13,9 @@ use super::held::{Desk, Held, Ticket};
 use super::keymap::{Keymap, Pending};
 use super::layout::{Contents, Layout, Pane, Zoom};
 use super::overlay::Overlay;
-use super::panes::{DiffPane, Sides, StatePane, TimelinePane};
+use super::panes::{DiffPane, Sides, StatePane, TimelinePane, first_in_view};
 use super::prompt::Prompt;
-use super::search::Search;
+use super::search::{Filter, Search};
 use super::theme::{ColorChoice, Theme};
 use super::travel::{Follow, Travel};
 use crate::debugger::{BranchRow, Spot, StepRow, Summary};
@@ -71,6 +73,8 @@ pub struct App {
     /// A file that the editor waits for.
     pub(super) fetch: Option<Ticket>,
     pub(super) search: Option<Search>,
+    /// The search before, while another query is typed.
+    pub(super) search_before: Option<Search>,
     pub(super) prompt: Option<Prompt>,
     pub(super) overlay: Option<Overlay>,
     pub(super) message: Option<Message>,
@@ -130,6 +134,7 @@ impl App {
             diff: DiffPane::default(),
             fetch: None,
             search: None,
+            search_before: None,
             prompt: None,
             overlay: None,
             message: None,
@@ -199,6 +204,54 @@ impl App {
     /// Steps of the branch the playhead is on.
     pub(super) fn steps(&self) -> u32 {
         self.branch().map_or(0, |branch| branch.steps)
+    }
+
+    /// The search whose hits alone are listed, if there is one.
+    pub(super) fn filter(&self) -> Option<&Search> {
+        let search = self.search_here()?;
+        (search.filter == Filter::Hits).then_some(search)
+    }
+
+    /// The search, if it is one of the branch the playhead is on.
+    pub(super) fn search_here(&self) -> Option<&Search> {
+        let branch = self.travel.stop?.branch;
+        self.search
+            .as_ref()
+            .filter(|search| search.branch == branch)
+    }
+
+    /// The steps with a hit, where the timeline lists only those, and which of them are in
+    /// view, by their indices.
+    pub(super) fn filtered(&self, height: usize) -> Option<(&[u32], Range<usize>)> {
+        let here = self.travel.spot()?.step.0;
+        let steps = self.filter()?.steps();
+        let nearest = steps.partition_point(|step| *step < here);
+        let last = steps.len().saturating_sub(height);
+        let first = nearest.saturating_sub(height / 2).min(last);
+        Some((steps, first..steps.len().min(first + height)))
+    }
+
+    /// The steps that the timeline lists in so many rows, around the playhead.
+    pub(super) fn listed_steps(&self, height: u16) -> Vec<u32> {
+        let here = self.travel.spot().map_or(0, |spot| spot.step.0);
+        let Some((steps, view)) = self.filtered(usize::from(height)) else {
+            let first = first_in_view(here, self.steps(), height);
+            let end = self.steps().min(first.saturating_add(u32::from(height)));
+            return (first..=end).collect();
+        };
+        let mut listed = steps.get(view).unwrap_or_default().to_vec();
+        if let Err(index) = listed.binary_search(&here) {
+            listed.insert(index, here);
+            // The playhead stays in view: what is farthest from it gives way.
+            if listed.len() > usize::from(height) {
+                listed.remove(if index < listed.len() / 2 {
+                    listed.len() - 1
+                } else {
+                    0
+                });
+            }
+        }
+        listed
     }
 
     /// The row of the step the playhead is in, if it is held.

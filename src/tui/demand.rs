@@ -73,9 +73,15 @@ impl App {
     fn demand_timeline(&mut self, layout: &Layout, stop: Stop) {
         let Stop { branch, spot } = stop;
         let height = layout.content(Pane::Timeline).map_or(1, |area| area.height);
-        let first = first_in_view(spot.step.0, self.steps(), height);
-        let view = first..first.saturating_add(u32::from(height.max(1)));
-        self.timeline.want(branch, view, &mut self.desk);
+        if let Some((steps, view)) = self.filtered(usize::from(height)) {
+            let steps = steps.to_vec();
+            self.timeline
+                .want_of(branch, &steps, view, spot.step.0, &mut self.desk);
+        } else {
+            let first = first_in_view(spot.step.0, self.steps(), height);
+            let view = first..first.saturating_add(u32::from(height.max(1)));
+            self.timeline.want(branch, view, &mut self.desk);
+        }
         let columns = layout.strip.width;
         let strip = Job::Strip { branch, columns };
         self.timeline.strip.want(strip, &mut self.desk);

@@ -48,6 +48,13 @@ pub enum Job {
         /// From 1.
         steps: Range<u32>,
     },
+    /// The rows of these steps of the timeline.
+    Steps {
+        /// The branch that numbers them.
+        branch: u16,
+        /// From 1, in order.
+        steps: Vec<u32>,
+    },
     /// The whole run in one row.
     Strip {
         /// The branch.
@@ -237,7 +244,7 @@ impl Job {
             Self::Summary => Slot::Summary,
             Self::Problems => Slot::Problems,
             Self::Jump(_) => Slot::Jump,
-            Self::Timeline { .. } => Slot::Timeline,
+            Self::Timeline { .. } | Self::Steps { .. } => Slot::Timeline,
             Self::Strip { .. } => Slot::Strip,
             Self::Changes { .. } => Slot::Changes,
             Self::Tree { .. } => Slot::Tree,
@@ -289,7 +296,7 @@ pub enum Answer {
     Problems(Vec<SafeText>),
     /// To [`Job::Jump`]; `None` when there is no such landmark.
     Jump(Answered<Option<Stop>>),
-    /// To [`Job::Timeline`].
+    /// To [`Job::Timeline`] and [`Job::Steps`].
     Timeline(Vec<StepRow>),
     /// To [`Job::Strip`].
     Strip(Vec<StripCell>),

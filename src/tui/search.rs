@@ -10,13 +10,38 @@ use crate::text::SafeText;
 pub(super) struct Search {
     /// What is searched.
     pub(super) query: String,
+    /// The branch whose steps are searched.
+    pub(super) branch: u16,
     /// Which replies belong to it.
     pub(super) ticket: Ticket,
     /// How far it is.
     pub(super) progress: Progress,
-    /// The playhead goes to the first hit as soon as there is one.
-    pub(super) is_jump_due: bool,
+    /// What becomes of the playhead once there is a hit.
+    pub(super) aim: Aim,
+    /// Which steps the timeline lists.
+    pub(super) filter: Filter,
     hits: Vec<HitRow>,
+    /// The steps of the hits, each once.
+    steps: Vec<u32>,
+}
+
+/// What becomes of the playhead once there is a hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aim {
+    /// It stays: the query is still being typed, or it has been there.
+    Stay,
+    /// It goes to the first one.
+    Jump,
+}
+
+/// Which steps the timeline lists while there is a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Filter {
+    /// All.
+    #[default]
+    Off,
+    /// Those with a hit, and the one the playhead is in.
+    Hits,
 }
 
 /// A hit with its number.
@@ -32,20 +57,55 @@ pub(super) struct Found<'a> {
 
 impl Search {
     /// A search that has begun.
-    pub(super) fn new(query: String, ticket: Ticket) -> Self {
+    pub(super) fn new(query: String, branch: u16, ticket: Ticket, filter: Filter) -> Self {
         Self {
             query,
+            branch,
             ticket,
             progress: Progress::Running,
-            is_jump_due: true,
+            aim: Aim::Stay,
+            filter,
             hits: Vec::new(),
+            steps: Vec::new(),
         }
     }
 
     /// Takes some more hits, in the order of the tape.
     pub(super) fn push(&mut self, hits: Vec<HitRow>, progress: Progress) {
-        self.hits.extend(hits);
+        for hit in hits {
+            if self.steps.last() != Some(&hit.spot.step.0) {
+                self.steps.push(hit.spot.step.0);
+            }
+            self.hits.push(hit);
+        }
         self.progress = progress;
+    }
+
+    /// The steps with a hit so far, in order.
+    pub(super) fn steps(&self) -> &[u32] {
+        &self.steps
+    }
+
+    /// Whether there is a hit from one step to another, both included.
+    pub(super) fn has_hit_in(&self, (first, last): (u32, u32)) -> bool {
+        let next = self.steps.partition_point(|step| *step < first);
+        self.steps.get(next).is_some_and(|step| *step <= last)
+    }
+
+    /// The step with a hit that is so many further on, or back; as far as there are any.
+    pub(super) fn step_from(&self, here: u32, delta: i64) -> Option<u32> {
+        let count = usize::try_from(delta.unsigned_abs()).unwrap_or(usize::MAX);
+        let index = if delta > 0 {
+            let next = self.steps.partition_point(|step| *step <= here);
+            let last = self.steps.len().checked_sub(1)?;
+            (next <= last).then(|| next.saturating_add(count - 1).min(last))?
+        } else {
+            let before = self.steps.partition_point(|step| *step < here);
+            before
+                .checked_sub(1)?
+                .saturating_sub(count.saturating_sub(1))
+        };
+        self.steps.get(index).copied()
     }
 
     /// How many hits there are so far.
@@ -85,17 +145,20 @@ impl Search {
         })
     }
 
-    /// The search in words: `/parse 17 hits`.
+    /// The search in words: `/parse  17 hits`.
     pub(super) fn describe(&self) -> SafeText {
-        let query = &self.query;
-        let hits = match (self.hits.len(), &self.progress) {
+        SafeText::line(&format!("/{}  {}", self.query, self.found()))
+    }
+
+    /// What it has found, in words.
+    pub(super) fn found(&self) -> SafeText {
+        SafeText::line(&match (self.hits.len(), &self.progress) {
             (count, Progress::Running) => format!("{count} hits so far, searching …"),
             (count, Progress::Full) => format!("the first {count} hits"),
             (_, Progress::Failed(why)) => why.to_string(),
             (0, Progress::Finished) => "nothing found".into(),
             (1, Progress::Finished) => "1 hit".into(),
             (count, Progress::Finished) => format!("{count} hits"),
-        };
-        SafeText::line(&format!("/{query}  {hits}"))
+        })
     }
 }

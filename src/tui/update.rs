@@ -6,6 +6,7 @@
 mod files;
 mod panes;
 mod replies;
+mod search;
 mod travel;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
@@ -14,13 +15,11 @@ use super::action::ActionId;
 use super::app::{App, Tone};
 use super::effect::Effect;
 use super::event::Event;
-use super::job::{Job, Stop};
 use super::key::Key;
 use super::keymap::Typed;
 use super::layout::{Pane, Zoom};
 use super::overlay::{Overlay, OverlaySort};
 use super::prompt::{Edited, Prompt, Purpose};
-use super::search::Search;
 use super::travel::Errand;
 use crate::debugger::Direction;
 use crate::model::Place;
@@ -34,6 +33,9 @@ impl App {
             Event::Paste(text) => {
                 if let Some(prompt) = &mut self.prompt {
                     prompt.insert(&text);
+                    if prompt.purpose == Purpose::Search {
+                        self.search_as_typed();
+                    }
                 }
             }
             Event::Resize { columns, rows } => {
@@ -67,9 +69,16 @@ impl App {
         let action = self.keymap.action(key);
         let is_for_all = matches!(action, Some(ActionId::Quit | ActionId::Suspend));
         if let Some(prompt) = self.prompt.as_mut().filter(|_| !is_for_all) {
+            let is_search = prompt.purpose == Purpose::Search;
             match prompt.press(key) {
+                Edited::Open if is_search => self.search_as_typed(),
                 Edited::Open => {}
-                Edited::Cancelled => self.prompt = None,
+                Edited::Cancelled => {
+                    self.prompt = None;
+                    if is_search {
+                        self.give_up_typed_search();
+                    }
+                }
                 Edited::Entered => self.enter(),
             }
             return;
@@ -138,7 +147,8 @@ impl App {
             ActionId::Bottom => self.move_to_bottom(count),
             ActionId::ScrollLeft => self.scroll_sideways(-delta),
             ActionId::ScrollRight => self.scroll_sideways(delta),
-            ActionId::Search => self.prompt = Some(Prompt::new(Purpose::Search)),
+            ActionId::Search => self.begin_search(),
+            ActionId::OnlyHits => self.toggle_filter(),
             ActionId::NextHit => self.next_hit(Direction::Forward, times),
             ActionId::PreviousHit => self.next_hit(Direction::Back, times),
             ActionId::OpenInEditor => self.open_in_editor(effects),
@@ -189,10 +199,8 @@ impl App {
             self.travel.give_up();
             return;
         }
-        if let Some(search) = self.search.take() {
-            if search.is_running() {
-                self.desk.ask(Job::StopSearch);
-            }
+        if self.search.is_some() {
+            self.drop_search();
             return;
         }
         if !self.close_layer() {
@@ -208,20 +216,13 @@ impl App {
         let text = prompt.text();
         let text = text.trim();
         if text.is_empty() {
+            if prompt.purpose == Purpose::Search {
+                self.give_up_typed_search();
+            }
             return;
         }
         match prompt.purpose {
-            Purpose::Search => {
-                let Some(stop) = self.travel.stop else {
-                    return;
-                };
-                let query = text.to_owned();
-                let ticket = self.desk.ask(Job::Search {
-                    query: query.clone(),
-                    branch: stop.branch,
-                });
-                self.search = Some(Search::new(query, ticket));
-            }
+            Purpose::Search => self.enter_search(text),
             Purpose::Goto | Purpose::DiffFrom => {
                 let text = text.strip_prefix(':').unwrap_or(text);
                 let errand = match prompt.purpose {
@@ -234,50 +235,6 @@ impl App {
                 }
             }
         }
-    }
-
-    /// Goes to another hit of the search.
-    pub(super) fn next_hit(&mut self, direction: Direction, times: u32) {
-        let Some(Stop { branch, spot }) = self.travel.stop else {
-            return;
-        };
-        let Some(search) = &self.search else {
-            self.say(Tone::Plain, "nothing is searched; / searches");
-            return;
-        };
-        let mut here = spot;
-        let mut found = None;
-        let mut is_around = false;
-        // More rounds than hits would only go around.
-        for _ in 0..times.min(search.len().try_into().unwrap_or(u32::MAX)) {
-            let Some(next) = search.next(here, direction) else {
-                break;
-            };
-            here = next.hit.spot;
-            is_around |= next.is_around;
-            found = Some(next);
-        }
-        let Some(found) = found else {
-            let words = search.describe().to_string();
-            self.say(Tone::Plain, &words);
-            return;
-        };
-        let around = match (is_around, direction) {
-            (false, _) => "",
-            (true, Direction::Forward) => "from the start again  ",
-            (true, Direction::Back) => "from the end again  ",
-        };
-        let words = format!(
-            "/{}  {}/{}  {around}{}: {}",
-            search.query,
-            found.number,
-            search.len(),
-            found.hit.field,
-            found.hit.line,
-        );
-        self.travel.give_up();
-        self.jump(Stop { branch, spot: here });
-        self.say(Tone::Plain, &words);
     }
 }
 

@@ -99,6 +99,16 @@ impl Fake {
                 self.most_rows = self.most_rows.max(rows.len());
                 Answer::Timeline(rows)
             }
+            Job::Steps { branch, steps } => {
+                self.most_rows = self.most_rows.max(steps.len());
+                Answer::Timeline(
+                    steps
+                        .iter()
+                        .filter(|n| **n > 0)
+                        .map(|n| self.row(*branch, *n))
+                        .collect(),
+                )
+            }
             Job::Strip { columns, .. } => Answer::Strip(self.strip(*columns)),
             Job::Changes { base, at } => Answer::Changes(self.changes(*base, *at)),
             Job::Tree { at, base, expanded } => {

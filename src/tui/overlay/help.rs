@@ -31,7 +31,7 @@ const SIGNS: [(&str, &str); 20] = [
     ("✗ ⊘ ‖ …", "failed, refused, interrupted, pending"),
     ("!", "a problem of the file lies here"),
     ("A M D", "added, modified, removed"),
-    ("•", "something below changed"),
+    ("•", "changes below; on the strip: a hit"),
     ("?", "uncertain: perhaps written since"),
     ("~", "partial: some lines are known"),
     ("#", "unstored: only the hash is known"),

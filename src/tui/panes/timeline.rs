@@ -28,13 +28,35 @@ impl TimelinePane {
         self.rows.want(Job::Timeline { branch, steps }, desk);
     }
 
+    /// Says which of some steps are in view, by their indices. Those around them are asked
+    /// for, too, and one more step: the one the playhead is in.
+    pub(in crate::tui) fn want_of(
+        &mut self,
+        branch: u16,
+        steps: &[u32],
+        view: Range<usize>,
+        here: u32,
+        desk: &mut Desk,
+    ) {
+        let block = (BLOCK as usize).max(view.len().next_power_of_two());
+        let first = (view.start / block).saturating_sub(1) * block;
+        let end = steps.len().min(first + 4 * block);
+        let mut steps = steps.get(first..end).unwrap_or_default().to_vec();
+        if let Err(index) = steps.binary_search(&here) {
+            steps.insert(index, here);
+        }
+        self.rows.want(Job::Steps { branch, steps }, desk);
+    }
+
     /// The row of a step of a branch, if it is held.
     pub(in crate::tui) fn row(&self, branch: u16, step: u32) -> Option<&StepRow> {
         let (job, rows) = self.rows.get_with_job()?;
-        let is_of_branch = matches!(job, Job::Timeline { branch: of, .. } if *of == branch);
-        let first = rows.first().filter(|_| is_of_branch)?.number.0;
-        let row = rows.get(usize::try_from(step.checked_sub(first)?).ok()?)?;
-        (row.number.0 == step).then_some(row)
+        if !matches!(job, Job::Timeline { branch: of, .. } | Job::Steps { branch: of, .. } if *of == branch)
+        {
+            return None;
+        }
+        let index = rows.binary_search_by_key(&step, |row| row.number.0);
+        rows.get(index.ok()?)
     }
 }
 

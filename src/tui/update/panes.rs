@@ -60,7 +60,12 @@ impl App {
     /// To the top; in the timeline, to the step that was counted.
     pub(super) fn move_to_top(&mut self, count: Option<u32>) {
         match (self.focus, self.overlay) {
-            (Pane::Timeline, None) => self.jump_to_step(count.unwrap_or(1)),
+            (Pane::Timeline, None) => {
+                let first = self
+                    .filtered(0)
+                    .and_then(|(steps, _)| steps.first().copied());
+                self.jump_to_step(count.or(first).unwrap_or(1));
+            }
             _ => self.move_by(i64::MIN),
         }
     }
@@ -68,7 +73,12 @@ impl App {
     /// To the bottom; in the timeline, to the step that was counted.
     pub(super) fn move_to_bottom(&mut self, count: Option<u32>) {
         match (self.focus, self.overlay) {
-            (Pane::Timeline, None) => self.jump_to_step(count.unwrap_or(u32::MAX)),
+            (Pane::Timeline, None) => {
+                let last = self
+                    .filtered(0)
+                    .and_then(|(steps, _)| steps.last().copied());
+                self.jump_to_step(count.or(last).unwrap_or(u32::MAX));
+            }
             _ => self.move_by(i64::MAX),
         }
     }

@@ -1,10 +1,10 @@
 //! What answers do to the screen.
 
-use crate::debugger::{Direction, HitRow, Refresh, Spot};
+use crate::debugger::{Refresh, Spot};
 use crate::model::Place;
 use crate::tui::app::{App, Tone};
 use crate::tui::effect::Effect;
-use crate::tui::job::{Answer, Answered, Progress, Reply, Stop};
+use crate::tui::job::{Answer, Answered, Reply, Stop};
 use crate::tui::layout::Pane;
 use crate::tui::travel::{Errand, Follow, UnderWay};
 
@@ -197,23 +197,5 @@ impl App {
         self.diff.diff.outdate();
         self.diff.detail.outdate();
         self.diff.raw.outdate();
-    }
-
-    fn take_hits(&mut self, generation: u64, hits: Vec<HitRow>, progress: Progress) {
-        let Some(search) = self
-            .search
-            .as_mut()
-            .filter(|search| search.ticket.is_for(generation))
-        else {
-            return;
-        };
-        search.push(hits, progress);
-        let Some(here) = self.travel.spot().filter(|_| search.is_jump_due) else {
-            return;
-        };
-        if search.next(here, Direction::Forward).is_some() || !search.is_running() {
-            search.is_jump_due = false;
-            self.next_hit(Direction::Forward, 1);
-        }
     }
 }

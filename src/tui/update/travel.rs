@@ -40,6 +40,13 @@ impl App {
         let Some(here) = self.travel.spot() else {
             return;
         };
+        if let Some(search) = self.filter() {
+            match search.step_from(here.step.0, delta) {
+                Some(step) => self.step_to(step),
+                None => self.say(Tone::Plain, "no further step with a hit; & shows all"),
+            }
+            return;
+        }
         let delta = delta - i64::from(self.travel.is_inside && delta > 0);
         let there = i64::from(here.step.0).saturating_add(delta);
         self.step_to(u32::try_from(there.max(0)).unwrap_or(u32::MAX));
@@ -326,6 +333,7 @@ impl App {
         self.diff.detail.clear();
         self.diff.raw.clear();
         self.search = None;
+        self.search_before = None;
         self.fetch = None;
         self.travel.forget_places();
         let step = match (self.travel.follow, self.travel.spot()) {

@@ -10,19 +10,22 @@ use crate::tui::action::ActionId;
 use crate::tui::app::{App, Tone};
 use crate::tui::job::Stop;
 use crate::tui::keymap::Pending;
-use crate::tui::prompt::Prompt;
+use crate::tui::prompt::{Prompt, Purpose};
 use crate::tui::search::Search;
 use crate::tui::theme::Role;
 
 /// Columns between two hints.
 const GAP: usize = 3;
 
+/// Columns that are kept for what is typed.
+const MIN_TYPED: usize = 40;
+
 /// Draws the row; returns where the terminal's cursor is, if something is typed.
 pub(super) fn draw(app: &App, row: Rect, buffer: &mut Buffer) -> Option<Position> {
     let mut pen = Pen::new(buffer, row, app.theme);
     pen.gap(1);
     if let Some(prompt) = &app.prompt {
-        return Some(draw_prompt(prompt, row, pen));
+        return Some(draw_prompt(app, prompt, row, pen));
     }
     pen.right_gap(1);
     if let Some(typed) = typed(app) {
@@ -48,8 +51,18 @@ pub(super) fn draw(app: &App, row: Rect, buffer: &mut Buffer) -> Option<Position
 }
 
 /// What is typed stays in view at its end; the beginning gives way.
-fn draw_prompt(prompt: &Prompt, row: Rect, mut pen: Pen<'_>) -> Position {
+fn draw_prompt(app: &App, prompt: &Prompt, row: Rect, mut pen: Pen<'_>) -> Position {
     pen.words(prompt.purpose.label(), Role::Key);
+    let room = pen.left();
+    if prompt.purpose == Purpose::Search
+        && let Some(search) = &app.search
+        && pen.left() > MIN_TYPED
+    {
+        pen.right_gap(1);
+        pen.right(&search.found(), Role::Quiet);
+        pen.right_gap(1);
+    }
+    let end = row.right() - u16::try_from(room - pen.left()).unwrap_or(0);
     let (before, after) = prompt.halves();
     let room = pen.left().saturating_sub(1);
     let hidden = width::width(&before).saturating_sub(room);
@@ -62,7 +75,7 @@ fn draw_prompt(prompt: &Prompt, row: Rect, mut pen: Pen<'_>) -> Position {
     };
     pen.text(&before, Role::Text);
     let left = u16::try_from(pen.left()).unwrap_or(0);
-    let cursor = Position::new(row.right() - left.clamp(1, row.width), row.y);
+    let cursor = Position::new(end - left.clamp(1, row.width), row.y);
     if prompt.text().is_empty() {
         pen.gap(1);
         pen.words(prompt.purpose.example(), Role::Quiet);

@@ -50,7 +50,8 @@ fn rank(action: ActionId) -> u8 {
         | ActionId::PreviousFile
         | ActionId::NextView
         | ActionId::NextHit
-        | ActionId::PreviousHit => 1,
+        | ActionId::PreviousHit
+        | ActionId::OnlyHits => 1,
         ActionId::NextBranch | ActionId::Follow | ActionId::Notices => 3,
         ActionId::Close => 4,
         ActionId::Help => 5,
@@ -63,6 +64,7 @@ fn word(app: &App, action: &Action) -> &'static str {
         ActionId::Close if app.has_layer() => "close",
         ActionId::Zoom if app.zoom == Zoom::In => "all panes",
         ActionId::DiffFromHere if app.travel.base.is_some() => "diff step by step",
+        ActionId::OnlyHits if app.filtered(0).is_some() => "all steps",
         ActionId::Follow if app.travel.follow != Follow::Off => "stop following",
         _ => action.hint,
     }
@@ -93,7 +95,7 @@ fn is_hinted(app: &App, action: &Action) -> bool {
             Pane::Diff => app.diff.effective_view() == View::Files,
         },
         ActionId::NextView => app.focus == Pane::Diff,
-        ActionId::NextHit | ActionId::PreviousHit => app.search.is_some(),
+        ActionId::NextHit | ActionId::PreviousHit | ActionId::OnlyHits => app.search.is_some(),
         ActionId::Notices => app
             .summary
             .get()

@@ -8,6 +8,7 @@ use super::pen::Pen;
 use crate::debugger::StripCell;
 use crate::text::SafeText;
 use crate::tui::app::App;
+use crate::tui::search::Search;
 use crate::tui::theme::Role;
 
 const BARS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
@@ -49,6 +50,10 @@ fn sign(app: &App, cell: &StripCell) -> Option<Line> {
         .is_some_and(|base| holds(cell, base.spot.step.0))
     {
         return literal("╎", Role::Accent);
+    }
+    let is_hit = |search: &Search| search.has_hit_in(cell.steps);
+    if app.search_here().is_some_and(is_hit) {
+        return literal("•", Role::Key);
     }
     match cell {
         cell if cell.has_failure => literal("✗", Role::Failed),

@@ -13,7 +13,6 @@ use crate::text::{Align, SafeText, human, width};
 use crate::tui::app::App;
 use crate::tui::job::Stop;
 use crate::tui::layout::Pane;
-use crate::tui::panes::first_in_view;
 use crate::tui::theme::Role;
 
 /// From this many columns, rows say how long a step took.
@@ -30,9 +29,8 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
         return;
     };
     let steps = app.steps();
-    let first = first_in_view(spot.step.0, steps, area.height);
     let digits = steps.to_string().len().max(2);
-    for (row, number) in area.rows().zip(first..=steps) {
+    for (row, number) in area.rows().zip(app.listed_steps(area.height)) {
         let is_selected = number == spot.step.0;
         let selection = selection(app, Pane::Timeline, is_selected);
         let mut pen = Pen::new(buffer, row, app.theme).selected(selection);

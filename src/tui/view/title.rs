@@ -67,7 +67,14 @@ fn of_timeline(app: &App) -> (String, String) {
         Some(branch) => format!("Timeline · {}", branch.name),
         None => "Timeline".into(),
     };
-    (text, human::plural(u64::from(app.steps()), "step", "steps"))
+    let steps = human::plural(u64::from(app.steps()), "step", "steps");
+    match app.filtered(0) {
+        Some((hits, _)) => (
+            text,
+            format!("{} of {steps}", human::count(hits.len() as u64)),
+        ),
+        None => (text, steps),
+    }
 }
 
 fn of_state(app: &App) -> (String, String) {

@@ -122,6 +122,10 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         Job::Timeline { branch, steps } => {
             Answer::Timeline(debugger.timeline(*branch, steps.clone()))
         }
+        Job::Steps { branch, steps } => {
+            let row = |step: &u32| debugger.timeline(*branch, *step..step.saturating_add(1));
+            Answer::Timeline(steps.iter().flat_map(row).collect())
+        }
         Job::Strip { branch, columns } => Answer::Strip(debugger.strip(*branch, *columns)),
         Job::Changes { base, at } => {
             let from = base_of(debugger, *base, *at);
