@@ -21,6 +21,7 @@ mod open;
 mod output;
 mod search;
 mod show;
+mod stats;
 mod tree;
 mod verify;
 
@@ -95,6 +96,7 @@ enum Command {
     Diff(diff::Args),
     Checkout(checkout::Args),
     Search(search::Args),
+    Stats(stats::Args),
     Verify(verify::Args),
     Import(import::Args),
     Compact(compact::Args),
@@ -151,6 +153,7 @@ fn dispatch(
         Some(Command::Diff(args)) => args.run(around, out),
         Some(Command::Checkout(args)) => args.run(around, out),
         Some(Command::Search(args)) => args.run(around, out),
+        Some(Command::Stats(args)) => args.run(around, out),
         Some(Command::Verify(args)) => args.run(around, out),
         Some(Command::Import(args)) => args.run(around, out),
         Some(Command::Compact(args)) => args.run(around, out),

@@ -20,6 +20,7 @@ mod paths;
 mod rows;
 mod search;
 mod spots;
+mod statistics;
 mod timeline;
 mod title;
 mod verify;
@@ -37,6 +38,7 @@ pub use patch::{Patch, PatchForm};
 pub use rows::*;
 pub use search::QueryError;
 pub use spots::{Direction, LocateError};
+pub use statistics::{ChurnRow, Statistics, ToolRow};
 pub use verify::{Verified, VerifyStats};
 
 /// Something of a tape could not be read when it was wanted.

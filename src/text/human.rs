@@ -48,6 +48,17 @@ pub fn clock(time: Duration) -> String {
     }
 }
 
+/// A bar as long as a part of the whole, in at most so many columns: `███▌`. What is
+/// something is seen, however small.
+pub fn bar(part: u64, whole: u64, columns: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let most = columns as u128 * 8;
+    let eighths = u128::from(part) * most / u128::from(whole.max(1));
+    let eighths = eighths.max(u128::from(part > 0)).min(most) as usize;
+    let rest = EIGHTHS.get(eighths % 8).copied().unwrap_or_default();
+    format!("{}{rest}", "█".repeat(eighths / 8))
+}
+
 /// A number and its noun: `1 step`, `3 steps`.
 pub fn plural(number: u64, one: &str, many: &str) -> String {
     let noun = if number == 1 { one } else { many };
@@ -95,6 +106,19 @@ mod tests {
         check(1_549_999, "1.5M");
         assert_eq!(plural(1, "step", "steps"), "1 step");
         assert_eq!(plural(0, "step", "steps"), "0 steps");
+    }
+
+    #[test]
+    fn bars_are_as_long_as_their_part() {
+        let check = |part, whole, expected: &str| assert_eq!(bar(part, whole, 4), expected);
+        check(0, 10, "");
+        check(10, 10, "████");
+        check(5, 10, "██");
+        check(3, 8, "█▌");
+        check(1, u64::MAX, "▏");
+        check(7, 0, "████");
+        assert_eq!(bar(1, 2, 0), "");
+        check(u64::MAX, u64::MAX, "████");
     }
 
     #[test]

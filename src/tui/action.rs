@@ -202,7 +202,7 @@ pub fn markdown() -> String {
             let keys: Vec<String> = action
                 .shown_keys()
                 .iter()
-                .map(|key| format!("`{key}`"))
+                .map(|key| format!("`{}`", key.replace('|', "\\|")))
                 .collect();
             let _ = writeln!(table, "| {} | {} |", keys.join(" "), action.description);
         }
@@ -237,6 +237,7 @@ mod tests {
             assert!(table.contains(action.description), "{}", action.name);
         }
         assert!(table.contains("| `h` `←` | One step back |\n"));
+        assert!(table.contains("| `\\|` | Side by side"));
         assert!(table.contains("| `m…` | Mark this place with a letter |\n"));
     }
 }

@@ -6,8 +6,8 @@ use super::world::World;
 fn the_whole_help() {
     let world = World::new(&[]);
     let verbs = [
-        "open", "demo", "log", "show", "tree", "cat", "diff", "checkout", "search", "verify",
-        "import", "compact",
+        "open", "demo", "log", "show", "tree", "cat", "diff", "checkout", "search", "stats",
+        "verify", "import", "compact",
     ];
     let helps = verbs.map(|verb| format!("{verb} --help"));
     let mut commands = vec!["--help"];
@@ -40,6 +40,19 @@ fn show() {
         "show run.jsonl@0",
     ];
     world.check_golden("show", &commands);
+}
+
+#[test]
+fn stats() {
+    let world = World::new(&["run.jsonl", "session.jsonl"]);
+    let commands = [
+        "stats run.jsonl",
+        "stats run.jsonl --branch main --json",
+        "stats session.jsonl",
+        "stats run.jsonl --color always",
+        "stats run.jsonl --branch nobranch",
+    ];
+    world.check_golden("stats", &commands);
 }
 
 #[test]
