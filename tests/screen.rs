@@ -19,6 +19,8 @@ mod follow;
 mod keys;
 #[path = "screen/layout.rs"]
 mod layout;
+#[path = "screen/numbers.rs"]
+mod numbers;
 #[path = "screen/scrub.rs"]
 mod scrub;
 #[path = "screen/searches.rs"]

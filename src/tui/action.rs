@@ -70,6 +70,8 @@ actions! {
         PreviousFile    "previous-file"    "K"        Count "file"    "The changed file before"
         NextView        "next-view"        "v"        None  "view"
             "The diff pane's next view: files, step, event"
+        NextStateView   "next-state-view"  "V"        None  "numbers"
+            "The state pane's next view: files, numbers"
         Sides           "sides"            "|"        None  ""
             "Side by side where there is room, or not"
         Blanks          "blanks"           "w"        None  ""

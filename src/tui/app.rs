@@ -154,6 +154,7 @@ impl App {
             self.timeline.rows.is_waiting(),
             self.timeline.strip.is_waiting(),
             self.state.tree.is_waiting(),
+            self.state.statistics.is_waiting(),
             self.diff.changes.is_waiting(),
             self.diff.diff.is_waiting(),
             self.diff.detail.is_waiting(),

@@ -8,8 +8,8 @@ use super::highlight::STRIDE;
 use super::job::{Job, Jump, Stop};
 use super::layout::{Layout, Pane};
 use super::overlay::OverlaySort;
-use super::panes::View;
 use super::panes::first_in_view;
+use super::panes::{StateView, View};
 use super::travel::{Arrival, Errand};
 use crate::debugger::Spot;
 use crate::model::{Place, StepNumber, Target};
@@ -37,7 +37,7 @@ impl App {
         let changes = Job::Changes { base, at: spot };
         self.diff.changes.want(changes, &mut self.desk);
         if layout.pane(Pane::State).is_some() {
-            self.demand_state(&layout, spot);
+            self.demand_state(&layout, stop);
         }
         if let Some(area) = layout.content(Pane::Diff) {
             self.demand_diff(spot, area.width);
@@ -87,9 +87,13 @@ impl App {
         self.timeline.strip.want(strip, &mut self.desk);
     }
 
-    fn demand_state(&mut self, layout: &Layout, at: Spot) {
+    fn demand_state(&mut self, layout: &Layout, Stop { branch, spot: at }: Stop) {
         let height = layout.content(Pane::State).map_or(0, |area| area.height);
         let Some(file) = &mut self.state.file else {
+            if self.state.view == StateView::Numbers {
+                let numbers = Job::Statistics { branch };
+                self.state.statistics.want(numbers, &mut self.desk);
+            }
             // The tree waits for the changes: they say which directories are open.
             if self.diff.changes.current().is_some() {
                 let (base, expanded) = (self.travel.base(), self.state.expanded());

@@ -11,8 +11,8 @@ use super::document::Document;
 use super::highlight::Painted;
 use super::reading::{ReadingRow, StepReading};
 use crate::debugger::{
-    ChangeRow, Direction, Expanded, FileView, HitRow, Refresh, Spot, StepRow, StripCell, Summary,
-    TreeRow,
+    ChangeRow, Direction, Expanded, FileView, HitRow, Refresh, Spot, Statistics, StepRow,
+    StripCell, Summary, TreeRow,
 };
 use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
 use crate::text::SafeText;
@@ -142,6 +142,13 @@ pub enum Job {
     },
     /// Stop searching.
     StopSearch,
+    /// The branch in numbers.
+    Statistics {
+        /// The branch.
+        branch: u16,
+    },
+    /// Stop counting.
+    StopStatistics,
 }
 
 /// A move of the playhead that needs the tape.
@@ -233,6 +240,8 @@ pub enum Slot {
     PaintDiff,
     /// The search.
     Search,
+    /// The numbers.
+    Statistics,
 }
 
 impl Job {
@@ -256,6 +265,7 @@ impl Job {
             Self::Paint { .. } => Slot::Paint,
             Self::PaintDiff { .. } => Slot::PaintDiff,
             Self::Search { .. } | Self::StopSearch => Slot::Search,
+            Self::Statistics { .. } | Self::StopStatistics => Slot::Statistics,
         }
     }
 }
@@ -318,6 +328,8 @@ pub enum Answer {
     Painted(Painted),
     /// To [`Job::PaintDiff`]: before and after.
     PaintedDiff(Box<[Painted; 2]>),
+    /// To [`Job::Statistics`].
+    Statistics(Box<Statistics>),
     /// To [`Job::Search`]: the next hits, in the order of the tape.
     Hits {
         /// Some more.

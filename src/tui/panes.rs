@@ -7,5 +7,5 @@ mod state;
 mod timeline;
 
 pub(super) use diff::{Blanks, DiffPane, Sides, View};
-pub(super) use state::{FilePane, Fold, StatePane, offset};
+pub(super) use state::{FilePane, Fold, StatePane, StateView, offset};
 pub(super) use timeline::{TimelinePane, first_in_view};

@@ -126,6 +126,7 @@ impl App {
             ActionId::NextFile => self.select_file(delta),
             ActionId::PreviousFile => self.select_file(-delta),
             ActionId::NextView => self.next_view(),
+            ActionId::NextStateView => self.next_state_view(),
             ActionId::Sides => self.toggle_sides(),
             ActionId::Blanks => self.toggle_blanks(),
             ActionId::NextPane => self.focus(self.focus.next()),

@@ -9,6 +9,7 @@ mod footer;
 mod header;
 mod hints;
 mod hunks;
+pub(super) mod numbers;
 mod overlay;
 mod pane;
 mod pen;
@@ -26,6 +27,7 @@ use ratatui::layout::{Position, Rect};
 use self::pen::{Pen, Selection};
 use super::app::App;
 use super::layout::{Layout, Pane, Sharing};
+use super::panes::StateView;
 use super::theme::Role;
 use crate::text::SafeText;
 
@@ -69,9 +71,10 @@ fn draw_pane(app: &App, layout: &Layout, which: Pane, buffer: &mut Buffer) {
     }
     match which {
         Pane::Timeline => timeline::draw(app, content, buffer),
-        Pane::State => match &app.state.file {
-            Some(file) => file::draw(app, file, content, buffer),
-            None => tree::draw(app, content, buffer),
+        Pane::State => match (&app.state.file, app.state.view) {
+            (Some(file), _) => file::draw(app, file, content, buffer),
+            (None, StateView::Files) => tree::draw(app, content, buffer),
+            (None, StateView::Numbers) => numbers::draw(app, content, buffer),
         },
         Pane::Diff => diff::draw(app, content, buffer),
     }

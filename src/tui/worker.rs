@@ -1,6 +1,6 @@
 //! Answers what the screen asks, on threads of its own, so that the screen never waits.
 //!
-//! Lookups, reads, the strip, colours, searches and following each have a thread, so that a
+//! Lookups, reads, the strip, colours, searches, numbers and following each have a thread, so that a
 //! long diff holds up no scrolling and a search holds up nothing. A request waits in its
 //! [`Slot`] until its thread is free, and a newer one of the same slot takes its place. A panic on any of the
 //! threads becomes [`Event::WorkerFailed`]. The screen's state is never touched here.
@@ -30,7 +30,7 @@ pub struct Worker {
 }
 
 /// How many threads there are.
-const LANES: usize = 6;
+const LANES: usize = 7;
 
 /// The thread that serves a slot.
 const fn lane_of(slot: Slot) -> usize {
@@ -41,6 +41,7 @@ const fn lane_of(slot: Slot) -> usize {
         Slot::Paint | Slot::PaintDiff => 3,
         Slot::Search => 4,
         Slot::Watch | Slot::Refresh => 5,
+        Slot::Statistics => 6,
     }
 }
 
@@ -128,7 +129,7 @@ impl Lane {
             match request.job {
                 Job::Watch => self.watch = self.watch(),
                 Job::Unwatch => self.watch = None,
-                Job::StopSearch => {}
+                Job::StopSearch | Job::StopStatistics => {}
                 ref job => {
                     let generation = request.generation;
                     let send = &self.send;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jukebox::debugger::{
-    BranchRow, ChangeRow, DiffView, Direction, EventRow, Expanded, FileContent, FileView, HitRow,
-    Refresh, Section, Spot, StepDetail, StepRow, StripCell, Summary, TransactionEdge,
-    TransactionMark, TreeRow, VersionRow,
+    BranchRow, ChangeRow, ChurnRow, DiffView, Direction, EventRow, Expanded, FileContent, FileView,
+    HitRow, Refresh, Section, Spot, Statistics, StepDetail, StepRow, StripCell, Summary, ToolRow,
+    TransactionEdge, TransactionMark, TreeRow, VersionRow,
 };
 use jukebox::model::{
     Certainty, ChangeKind, Cursor, EntryKind, Kind, KnownLines, Outcome, Seq, StepKind, StepNumber,
@@ -80,7 +80,7 @@ impl Fake {
     pub(crate) fn answer(&mut self, job: &Job, reply: &mut dyn FnMut(Answer)) {
         *self.asked.entry(job.slot()).or_default() += 1;
         let answer = match job {
-            Job::Watch | Job::Unwatch | Job::StopSearch => return,
+            Job::Watch | Job::Unwatch | Job::StopSearch | Job::StopStatistics => return,
             Job::Refresh => Answer::Refreshed(Ok(self.refresh)),
             Job::Summary => Answer::Summary(Box::new(self.summary())),
             Job::Problems => Answer::Problems(vec![text("line 77: not JSON")]),
@@ -134,6 +134,7 @@ impl Fake {
                     remarks: Vec::new(),
                 }))))
             }
+            Job::Statistics { .. } => Answer::Statistics(Box::new(self.statistics())),
             Job::Detail { at, columns } => {
                 let detail = self.detail(*at);
                 let rows = reading(&detail.sections, usize::from(*columns));
@@ -212,6 +213,26 @@ impl Fake {
             bytes: u64::from(self.steps) * 900,
             problems: 1,
             notices: vec![text("1 line could not be read: line 77 is not JSON.")],
+        }
+    }
+
+    fn statistics(&self) -> Statistics {
+        let tool = |name, calls, failed| ToolRow {
+            name: text(name),
+            calls,
+            failed,
+            time: 1_000_000,
+        };
+        let churn = |name: &&str| ChurnRow {
+            path: TapePath::new(*name).unwrap(),
+            steps: name.len() as u32,
+        };
+        Statistics {
+            steps: self.steps,
+            failed: self.steps / 17,
+            tools: vec![tool("Bash", 42, 12), tool("Edit\u{1b}[2J", 21, 0)],
+            files: PATHS.iter().map(churn).collect(),
+            ..Statistics::default()
         }
     }
 

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use crate::debugger::{ChangeRow, Expanded, TreeRow, VersionRow};
+use crate::debugger::{ChangeRow, Expanded, Statistics, TreeRow, VersionRow};
 use crate::model::{EntryKind, TapePath};
 use crate::tui::document::Document;
 use crate::tui::held::Held;
 use crate::tui::highlight::Painted;
 use crate::tui::job::{Answered, Job, OpenFile};
 use crate::tui::layout::scrolled;
+use crate::tui::view::numbers;
 
 /// The state pane.
 #[derive(Debug, Default)]
@@ -18,6 +19,12 @@ pub(in crate::tui) struct StatePane {
     pub(in crate::tui) tree: Held<Vec<TreeRow>>,
     /// The path the selection is on.
     pub(in crate::tui) selected: Option<TapePath>,
+    /// What a person wants to see where no file is open.
+    pub(in crate::tui) view: StateView,
+    /// The run in numbers.
+    pub(in crate::tui) statistics: Held<Box<Statistics>>,
+    /// The first row of the numbers to show, as far as there are so many.
+    pub(in crate::tui) numbers_top: usize,
     /// The file that is open.
     pub(in crate::tui) file: Option<FilePane>,
     top: usize,
@@ -122,6 +129,13 @@ impl StatePane {
         scrolled(self.top, self.selected_index(), self.rows().len(), height)
     }
 
+    /// The first row of the numbers to show, in a pane of this size.
+    pub(in crate::tui) fn first_number(&self, height: usize, columns: usize) -> usize {
+        let statistics = self.statistics.get();
+        let rows = statistics.map_or(0, |statistics| numbers::count(statistics, columns));
+        scrolled(self.numbers_top, None, rows, height)
+    }
+
     /// Moves the selection.
     pub(in crate::tui) fn select_by(&mut self, delta: i64, height: usize) {
         let Some(here) = self.selected_index() else {
@@ -134,6 +148,16 @@ impl StatePane {
         self.selected = rows.get(there).map(|row| row.path.clone());
         self.top = scrolled(top, Some(there), length, height);
     }
+}
+
+/// The views of the pane, where no file is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::tui) enum StateView {
+    /// The file tree.
+    #[default]
+    Files,
+    /// What the run took.
+    Numbers,
 }
 
 /// A file that is open.

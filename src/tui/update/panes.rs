@@ -3,8 +3,9 @@
 use crate::model::{EntryKind, TapePath};
 use crate::tui::app::{App, Tone};
 use crate::tui::difference::Form;
+use crate::tui::job::Job;
 use crate::tui::layout::Pane;
-use crate::tui::panes::{Blanks, FilePane, Fold, Sides, View, offset};
+use crate::tui::panes::{Blanks, FilePane, Fold, Sides, StateView, View, offset};
 
 /// How far a key scrolls sideways, in columns.
 const SIDEWAYS: i64 = 8;
@@ -44,6 +45,13 @@ impl App {
             Pane::Timeline => self.step_in_timeline(delta),
             Pane::State => match &mut self.state.file {
                 Some(file) => file.scroll_by(delta, height),
+                None if self.state.view == StateView::Numbers => {
+                    let area = self.layout().and_then(|layout| layout.content(Pane::State));
+                    let columns = area.map_or(0, |area| usize::from(area.width));
+                    let here = self.state.first_number(height, columns);
+                    self.state.numbers_top = offset(here, delta);
+                    self.state.numbers_top = self.state.first_number(height, columns);
+                }
                 None => self.state.select_by(delta, height),
             },
             Pane::Diff => self.diff.scroll_by(delta, height, form),
@@ -112,6 +120,7 @@ impl App {
         match self.focus {
             Pane::Timeline => self.focus(Pane::Diff),
             Pane::State if self.state.file.is_some() => self.focus(Pane::Diff),
+            Pane::State if self.state.view == StateView::Numbers => self.next_state_view(),
             Pane::State => self.open_row(),
             Pane::Diff => self.open_change(),
         }
@@ -208,6 +217,21 @@ impl App {
             Blanks::Seen => Blanks::Plain,
         };
         self.diff.view = View::Files;
+    }
+
+    /// The next view of the state pane. Numbers that are still counted for nobody are given
+    /// up.
+    pub(super) fn next_state_view(&mut self) {
+        self.state.view = match self.state.view {
+            _ if self.state.file.take().is_some() => StateView::Numbers,
+            StateView::Files => StateView::Numbers,
+            StateView::Numbers => StateView::Files,
+        };
+        if self.state.view == StateView::Files && self.state.statistics.is_waiting() {
+            self.state.statistics.outdate();
+            self.desk.ask(Job::StopStatistics);
+        }
+        self.focus(Pane::State);
     }
 
     /// The next view of the diff pane.

@@ -57,6 +57,9 @@ impl App {
             Answer::PaintedDiff(painted) => {
                 self.diff.painted.take(generation, painted);
             }
+            Answer::Statistics(statistics) => {
+                self.state.statistics.take(generation, statistics);
+            }
             Answer::Detail(detail) => {
                 self.diff.detail.take(generation, detail);
             }
@@ -190,6 +193,7 @@ impl App {
         self.timeline.rows.outdate();
         self.timeline.strip.outdate();
         self.state.tree.outdate();
+        self.state.statistics.outdate();
         if let Some(file) = &mut self.state.file {
             file.open.outdate();
         }

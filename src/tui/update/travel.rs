@@ -324,6 +324,7 @@ impl App {
         self.timeline.rows.clear();
         self.timeline.strip.clear();
         self.state.tree.clear();
+        self.state.statistics.clear();
         if let Some(file) = &mut self.state.file {
             file.open.clear();
             file.painted.clear();

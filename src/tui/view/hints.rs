@@ -4,7 +4,7 @@ use crate::text::SafeText;
 use crate::tui::action::{ACTIONS, Action, ActionId};
 use crate::tui::app::App;
 use crate::tui::layout::{Pane, Zoom};
-use crate::tui::panes::View;
+use crate::tui::panes::{StateView, View};
 use crate::tui::travel::Follow;
 
 /// The hints that make sense here, keys and a word each, what matters most first; at the
@@ -64,6 +64,7 @@ fn word(app: &App, action: &Action) -> &'static str {
         ActionId::Close if app.has_layer() => "close",
         ActionId::Zoom if app.zoom == Zoom::In => "all panes",
         ActionId::DiffFromHere if app.travel.base.is_some() => "diff step by step",
+        ActionId::NextStateView if app.state.view == StateView::Numbers => "files",
         ActionId::OnlyHits if app.filtered(0).is_some() => "all steps",
         ActionId::Follow if app.travel.follow != Follow::Off => "stop following",
         _ => action.hint,
@@ -95,6 +96,7 @@ fn is_hinted(app: &App, action: &Action) -> bool {
             Pane::Diff => app.diff.effective_view() == View::Files,
         },
         ActionId::NextView => app.focus == Pane::Diff,
+        ActionId::NextStateView => app.focus == Pane::State,
         ActionId::NextHit | ActionId::PreviousHit | ActionId::OnlyHits => app.search.is_some(),
         ActionId::Notices => app
             .summary

@@ -6,7 +6,7 @@ use crate::text::{SafeText, human};
 use crate::tui::app::App;
 use crate::tui::job::Job;
 use crate::tui::layout::Pane;
-use crate::tui::panes::View;
+use crate::tui::panes::{StateView, View};
 
 /// The name of a pane, and something to know of what it shows.
 pub(super) struct Title {
@@ -48,7 +48,7 @@ fn is_late(app: &App, pane: Pane) -> bool {
     match (pane, &app.state.file) {
         (Pane::Timeline, _) => app.timeline.rows.is_late(desk),
         (Pane::State, Some(file)) => file.open.is_late(desk),
-        (Pane::State, None) => app.state.tree.is_late(desk),
+        (Pane::State, None) => app.state.tree.is_late(desk) || app.state.statistics.is_late(desk),
         (Pane::Diff, _) => {
             app.diff.changes.is_late(desk)
                 || app.diff.diff.is_late(desk)
@@ -88,6 +88,9 @@ fn of_state(app: &App) -> (String, String) {
             format!("line {top}/{rows}")
         };
         return (format!("File @{step}"), note);
+    }
+    if app.state.view == StateView::Numbers {
+        return ("Numbers".into(), String::new());
     }
     let Some((Job::Tree { at, .. }, _)) = app.state.tree.get_with_job() else {
         return ("State".into(), String::new());

@@ -96,6 +96,10 @@ impl Answerer {
                 search(&self.read(), query, *branch, is_cancelled, reply);
                 return Outcome::Done;
             }
+            Job::Statistics { branch } => match self.read().statistics(*branch, is_cancelled) {
+                Some(statistics) => Answer::Statistics(Box::new(statistics)),
+                None => return Outcome::Done,
+            },
             job => match look_up(&self.read(), job) {
                 Some(answer) => answer,
                 None => return Outcome::Done,
@@ -169,7 +173,9 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         | Job::Paint { .. }
         | Job::PaintDiff { .. }
         | Job::Search { .. }
-        | Job::StopSearch => return None,
+        | Job::StopSearch
+        | Job::Statistics { .. }
+        | Job::StopStatistics => return None,
     })
 }
 
