@@ -54,7 +54,7 @@ fn a_real_run_is_counted() {
     let text = screen.text();
     let bash = text
         .lines()
-        .find(|line| line.contains("Bash      ") && line.contains("█"));
+        .find(|line| line.contains("Bash ") && line.contains("█"));
     assert!(
         bash.is_some_and(|line| line.contains("8 ") && line.contains("✗ 4")),
         "{text}"

@@ -11,7 +11,7 @@ use crate::text::{Align, SafeText, human, width};
 use crate::tui::app::App;
 use crate::tui::theme::Role;
 
-/// Columns of a name, where its bar has room beside it.
+/// Columns of a name at most.
 const NAME: usize = 22;
 
 /// Columns of a count.
@@ -32,6 +32,8 @@ enum Row {
 /// How often something was there, beside what was there most often.
 struct Bar {
     name: SafeText,
+    /// Columns of the names of the list.
+    columns: usize,
     count: u32,
     most: u32,
     /// How many of these failed, where they can.
@@ -62,7 +64,7 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
 }
 
 fn draw_bar(bar: &Bar, mut pen: Pen<'_>) {
-    let columns = NAME.min(pen.left().saturating_sub(2 * COUNT + 1));
+    let columns = bar.columns.min(pen.left().saturating_sub(2 * COUNT + 1));
     let name = width::fit_middle(&bar.name, columns);
     pen.column(&name, columns, Align::Left, Role::Text);
     pen.number(Some(bar.count.into()), COUNT);
@@ -106,14 +108,18 @@ fn rows(statistics: &Statistics, columns: usize) -> impl Iterator<Item = Row> + 
     let (tools, files) = (&statistics.tools, &statistics.files);
     let most_calls = tools.first().map(|tool| tool.calls);
     let most_steps = files.first().map(|file| file.steps);
+    let longest = tools.iter().map(|tool| width::width(&tool.name)).max();
+    let longest = longest.unwrap_or(0);
     let tool_rows = tools.iter().map(move |tool| Bar {
         name: tool.name.clone(),
+        columns: longest.clamp(4, NAME),
         count: tool.calls,
         most: most_calls.unwrap_or(0),
         failed: Some(tool.failed),
     });
     let file_rows = files.iter().map(move |file| Bar {
         name: SafeText::from_bytes(file.path.as_bytes()),
+        columns: NAME,
         count: file.steps,
         most: most_steps.unwrap_or(0),
         failed: None,
