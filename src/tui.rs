@@ -7,7 +7,7 @@
 //! | module | knows |
 //! |---|---|
 //! | [`action`], [`key`], `keymap` | what can be asked for, and by which keys: one table |
-//! | [`app`], `update`, `panes`, `travel`, `search`, `prompt`, `overlay` | the state, and what events do to it |
+//! | [`app`], `update`, `panes`, `travel`, `search`, `prompt`, `palette`, `fuzzy`, `overlay` | the state, and what events do to it |
 //! | `held`, `demand`, [`job`], [`worker`] | what is asked, what is shown meanwhile, who answers |
 //! | [`document`], [`difference`], [`highlight`], [`reading`] | files and texts as rows, made by the worker |
 //! | `layout`, [`theme`], [`view`] | where everything stands and how it looks |
@@ -30,6 +30,7 @@ pub mod effect;
 pub mod event;
 mod fault;
 pub mod frame;
+mod fuzzy;
 mod held;
 pub mod highlight;
 pub mod job;
@@ -39,6 +40,7 @@ mod keymap;
 mod layout;
 mod overlay;
 mod pace;
+mod palette;
 mod panes;
 mod prompt;
 pub mod reading;

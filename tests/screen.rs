@@ -21,6 +21,8 @@ mod keys;
 mod layout;
 #[path = "screen/numbers.rs"]
 mod numbers;
+#[path = "screen/palette.rs"]
+mod palette;
 #[path = "screen/scrub.rs"]
 mod scrub;
 #[path = "screen/searches.rs"]

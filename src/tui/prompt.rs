@@ -1,4 +1,4 @@
-//! A line of text that a person types: for places and for searches.
+//! A line of text that a person types: for places, actions and searches.
 //!
 //! What is typed or pasted is text and never a command: `q` in a prompt is a letter.
 
@@ -11,8 +11,8 @@ use crate::text::SafeText;
 /// What a prompt asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// A place to go to.
-    Goto,
+    /// A place to go to, or an action to find.
+    Palette,
     /// A place to measure differences from.
     DiffFrom,
     /// Words to search.
@@ -23,7 +23,7 @@ impl Purpose {
     /// What stands before the text.
     pub(super) const fn label(self) -> &'static str {
         match self {
-            Self::Goto => "go to :",
+            Self::Palette => ":",
             Self::DiffFrom => "diff from @",
             Self::Search => "search /",
         }
@@ -32,7 +32,7 @@ impl Purpose {
     /// What may be typed, shown while nothing is.
     pub(super) const fn example(self) -> &'static str {
         match self {
-            Self::Goto => "41  -1  t:90s  fail  seq:340  b2:3  mark:a",
+            Self::Palette => "41  -1  fail  t:90s  seq:340  b2:3  mark:a, or words for an action",
             Self::DiffFrom => "12  0  mark:a  b2:3",
             Self::Search => "words in prompts, answers, commands, outputs, paths",
         }
@@ -44,6 +44,8 @@ impl Purpose {
 pub(super) struct Prompt {
     /// What it asks for.
     pub(super) purpose: Purpose,
+    /// Which of the choices above it is meant, counted from the best one.
+    pub(super) chosen: usize,
     before: String,
     after: String,
 }
@@ -67,6 +69,7 @@ impl Prompt {
     pub(super) fn new(purpose: Purpose) -> Self {
         Self {
             purpose,
+            chosen: 0,
             before: String::new(),
             after: String::new(),
         }
@@ -85,6 +88,7 @@ impl Prompt {
     /// Takes text in. Line ends and tabs become spaces, other control characters are
     /// left out, and what is too much is left out, too.
     pub(super) fn insert(&mut self, text: &str) {
+        self.chosen = 0;
         for character in text.chars() {
             let character = match character {
                 '\n' | '\t' => ' ',
@@ -108,6 +112,14 @@ impl Prompt {
         let is_control = press.modifiers == KeyModifiers::CONTROL;
         match press.code {
             KeyCode::Enter => return Edited::Entered,
+            KeyCode::Up => {
+                self.chosen = self.chosen.saturating_add(1);
+                return Edited::Open;
+            }
+            KeyCode::Down => {
+                self.chosen = self.chosen.saturating_sub(1);
+                return Edited::Open;
+            }
             KeyCode::Esc => return Edited::Cancelled,
             KeyCode::Backspace if self.before.is_empty() && self.after.is_empty() => {
                 return Edited::Cancelled;
@@ -133,8 +145,9 @@ impl Prompt {
                 let start = kept.rfind(' ').map_or(0, |space| space + 1);
                 self.before.truncate(start);
             }
-            _ => {}
+            _ => return Edited::Open,
         }
+        self.chosen = 0;
         Edited::Open
     }
 
@@ -186,7 +199,7 @@ mod tests {
         check("a b Left Ctrl-u", "b");
         check("a b Ctrl-a Ctrl-k", "");
         check("F1 Up PageDown Alt-x", "");
-        let mut prompt = Prompt::new(Purpose::Goto);
+        let mut prompt = Prompt::new(Purpose::Palette);
         prompt.insert("e\u{301}👨\u{200d}👩\u{200d}👧");
         prompt.press("Backspace".parse().unwrap());
         assert_eq!(prompt.text(), "e\u{301}");

@@ -62,6 +62,8 @@ pub(super) enum Role {
     AddedWord,
     /// The words of a removed line that are gone.
     RemovedWord,
+    /// Letters that were looked for.
+    Found,
     /// Failures and errors.
     Failed,
     /// What to be careful with: uncertain files, gaps, outside changes.
@@ -148,7 +150,9 @@ fn modifiers(role: Role) -> Modifier {
         | Role::Person
         | Role::Code(Token::Keyword | Token::Heading) => Modifier::BOLD,
         Role::Selected => Modifier::REVERSED.union(Modifier::BOLD),
-        Role::AddedWord | Role::RemovedWord => Modifier::BOLD.union(Modifier::UNDERLINED),
+        Role::AddedWord | Role::RemovedWord | Role::Found => {
+            Modifier::BOLD.union(Modifier::UNDERLINED)
+        }
         Role::Undone => Modifier::DIM.union(Modifier::CROSSED_OUT),
         Role::Placeholder => Modifier::REVERSED,
     }
@@ -156,7 +160,7 @@ fn modifiers(role: Role) -> Modifier {
 
 fn ink(palette: &Palette, role: Role) -> Ink {
     match role {
-        Role::Text | Role::Strong | Role::Title => palette.text,
+        Role::Text | Role::Strong | Role::Title | Role::Found => palette.text,
         Role::Quiet | Role::Undone => palette.quiet,
         Role::Selected => palette.selected,
         Role::Accent | Role::Key | Role::Heading => palette.accent,

@@ -16,9 +16,10 @@ use super::app::{App, Tone};
 use super::effect::Effect;
 use super::event::Event;
 use super::key::Key;
-use super::keymap::Typed;
+use super::keymap::{Pending, Typed};
 use super::layout::{Pane, Zoom};
 use super::overlay::{Overlay, OverlaySort};
+use super::palette::{Choice, choices};
 use super::prompt::{Edited, Prompt, Purpose};
 use super::travel::Errand;
 use crate::debugger::Direction;
@@ -72,14 +73,14 @@ impl App {
             let is_search = prompt.purpose == Purpose::Search;
             match prompt.press(key) {
                 Edited::Open if is_search => self.search_as_typed(),
-                Edited::Open => {}
+                Edited::Open => self.choose_within(),
                 Edited::Cancelled => {
                     self.prompt = None;
                     if is_search {
                         self.give_up_typed_search();
                     }
                 }
-                Edited::Entered => self.enter(),
+                Edited::Entered => self.enter(effects),
             }
             return;
         }
@@ -114,12 +115,12 @@ impl App {
             | ActionId::NextVersion
             | ActionId::PreviousEdge
             | ActionId::NextEdge => self.travel(action, count),
-            ActionId::Goto => self.prompt = Some(Prompt::new(Purpose::Goto)),
+            ActionId::Palette => self.prompt = Some(Prompt::new(Purpose::Palette)),
             ActionId::JumpBack => self.jump_back(times),
             ActionId::NextBranch => self.next_branch(),
             ActionId::Follow => self.toggle_follow(),
             // These wait for a letter, and come with it.
-            ActionId::SetMark | ActionId::GoToMark => {}
+            ActionId::SetMark | ActionId::GoToMark => self.pending = Pending::Letter(action),
             ActionId::DiffFromHere => self.toggle_base(),
             ActionId::DiffFrom => self.prompt = Some(Prompt::new(Purpose::DiffFrom)),
             ActionId::Open => self.open_selected(),
@@ -209,8 +210,24 @@ impl App {
         }
     }
 
+    /// There is no further choice than the last one.
+    fn choose_within(&mut self) {
+        let choices = self.choices().len();
+        if let Some(prompt) = &mut self.prompt {
+            prompt.chosen = prompt.chosen.min(choices.saturating_sub(1));
+        }
+    }
+
+    /// What the prompt offers for what is typed, the best first.
+    pub(super) fn choices(&self) -> Vec<Choice> {
+        let prompt = self.prompt.as_ref();
+        let prompt = prompt.filter(|prompt| prompt.purpose == Purpose::Palette);
+        prompt.map_or(Vec::new(), |prompt| choices(&prompt.text()))
+    }
+
     /// Takes what was typed into the prompt.
-    fn enter(&mut self) {
+    fn enter(&mut self, effects: &mut Vec<Effect>) {
+        let choices = self.choices();
         let Some(prompt) = self.prompt.take() else {
             return;
         };
@@ -224,17 +241,18 @@ impl App {
         }
         match prompt.purpose {
             Purpose::Search => self.enter_search(text),
-            Purpose::Goto | Purpose::DiffFrom => {
-                let text = text.strip_prefix(':').unwrap_or(text);
-                let errand = match prompt.purpose {
-                    Purpose::DiffFrom => Errand::Base,
-                    Purpose::Goto | Purpose::Search => Errand::Place,
-                };
-                match text.parse::<Place>() {
-                    Ok(place) => self.go_to_place(place, errand),
-                    Err(error) => self.say(Tone::Error, &error.to_string()),
-                }
-            }
+            Purpose::Palette => match choices.into_iter().nth(prompt.chosen) {
+                Some(Choice::Place(place)) => self.go_to_place(place, Errand::Place),
+                Some(Choice::Action(offer)) => self.perform(offer.action.id, None, effects),
+                None => self.say(
+                    Tone::Error,
+                    &format!("no action and no place is called `{text}`"),
+                ),
+            },
+            Purpose::DiffFrom => match text.parse::<Place>() {
+                Ok(place) => self.go_to_place(place, Errand::Base),
+                Err(error) => self.say(Tone::Error, &error.to_string()),
+            },
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Text reaches the screen only as [`SafeText`] and through a pen, which leaves out nothing
 //! without a `…`.
 
+mod choices;
 mod diff;
 mod file;
 mod footer;
@@ -59,6 +60,7 @@ fn render(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Position> {
         }
     }
     overlay::draw(app, buffer);
+    choices::draw(app, &layout, buffer);
     footer::draw(app, layout.footer, buffer)
 }
 

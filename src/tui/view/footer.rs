@@ -8,7 +8,6 @@ use super::pen::Pen;
 use crate::text::{SafeText, width};
 use crate::tui::action::ActionId;
 use crate::tui::app::{App, Tone};
-use crate::tui::job::Stop;
 use crate::tui::keymap::Pending;
 use crate::tui::prompt::{Prompt, Purpose};
 use crate::tui::search::Search;
@@ -28,6 +27,14 @@ pub(super) fn draw(app: &App, row: Rect, buffer: &mut Buffer) -> Option<Position
         return Some(draw_prompt(app, prompt, row, pen));
     }
     pen.right_gap(1);
+    if let Pending::Letter(action) = app.pending {
+        let words = match action {
+            ActionId::SetMark => "a letter marks this place",
+            _ => "the letter of a mark goes to it",
+        };
+        pen.words(words, Role::Key);
+        return None;
+    }
     if let Some(typed) = typed(app) {
         pen.right(&SafeText::line(&typed), Role::Key);
         pen.right_gap(GAP);
@@ -89,23 +96,12 @@ fn draw_prompt(app: &App, prompt: &Prompt, row: Rect, mut pen: Pen<'_>) -> Posit
 fn typed(app: &App) -> Option<String> {
     match app.pending {
         Pending::Count(count) => Some(format!("{count} …")),
-        Pending::Letter(ActionId::SetMark) => Some("mark this place: a letter".into()),
-        Pending::Letter(_) => Some(marks(app)),
-        Pending::Nothing | Pending::PaneOrCount(_) => {
+        Pending::Nothing | Pending::PaneOrCount(_) | Pending::Letter(_) => {
             let search = app.search.as_ref().filter(|_| app.message.is_none());
             let search = search.filter(|search| !search.is_running());
             search.map(Search::describe).map(|words| words.to_string())
         }
     }
-}
-
-fn marks(app: &App) -> String {
-    let mark = |(letter, stop): (&char, &Stop)| format!("{letter} {}", stop.spot.step);
-    let marks: Vec<String> = app.travel.marks.iter().map(mark).collect();
-    if marks.is_empty() {
-        return "no mark yet; m and a letter set one".into();
-    }
-    format!("to mark: {}", marks.join(" · "))
 }
 
 /// Draws as many hints as fit whole. The last, that there is help, is always there.

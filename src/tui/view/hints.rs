@@ -1,8 +1,9 @@
 //! Which actions are worth a hint here, in the words of the table of actions.
 
 use crate::text::SafeText;
-use crate::tui::action::{ACTIONS, Action, ActionId};
+use crate::tui::action::{ACTIONS, Action, ActionId, Argument};
 use crate::tui::app::App;
+use crate::tui::keymap::Pending;
 use crate::tui::layout::{Pane, Zoom};
 use crate::tui::panes::{StateView, View};
 use crate::tui::travel::Follow;
@@ -74,6 +75,10 @@ fn word(app: &App, action: &Action) -> &'static str {
 /// Whether an action can do something here that is worth a hint.
 fn is_hinted(app: &App, action: &Action) -> bool {
     let is_reading = app.overlay.is_some();
+    // What stands behind a count is one of these.
+    if matches!(app.pending, Pending::Count(_)) && action.argument != Argument::Count {
+        return action.id == ActionId::Help;
+    }
     match action.id {
         _ if action.hint.is_empty() => false,
         ActionId::Close | ActionId::Help => true,
