@@ -33,6 +33,8 @@ pub struct Start {
     pub has_colors: bool,
     /// Which ones: the name of a theme or its file; without one, the terminal's own.
     pub theme: Option<OsString>,
+    /// Whether the mouse is used.
+    pub has_mouse: bool,
 }
 
 /// A picture of the screen.
@@ -84,6 +86,9 @@ struct LookArgs {
     /// without it, the sixteen of the terminal
     #[arg(long, value_name = "NAME|FILE")]
     theme: Option<OsString>,
+    /// Whether the mouse focuses, chooses and scrolls; off: the terminal selects text with it
+    #[arg(long, value_enum, value_name = "WHETHER")]
+    mouse: Option<Mouse>,
     /// Draw without a terminal, into this file: .txt or .svg
     #[arg(long, value_name = "FILE")]
     frame: Option<PathBuf>,
@@ -103,6 +108,13 @@ struct LookArgs {
         value_name = "COLUMNSxROWS"
     )]
     size: String,
+}
+
+/// Whose mouse it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Mouse {
+    On,
+    Off,
 }
 
 impl Args {
@@ -137,6 +149,7 @@ impl Args {
             is_following: self.follow,
             has_colors: self.look.has_colors(around, colors),
             theme: self.look.theme.clone(),
+            has_mouse: self.look.has_mouse(),
         };
         self.look.show(run, start, around, screen)
     }
@@ -155,6 +168,7 @@ impl DemoArgs {
             is_following: false,
             has_colors: self.look.has_colors(around, colors),
             theme: self.look.theme.clone(),
+            has_mouse: self.look.has_mouse(),
         };
         self.look.show(run, start, around, screen)
     }
@@ -162,7 +176,11 @@ impl DemoArgs {
 
 impl LookArgs {
     fn has_any(&self) -> bool {
-        self.theme.is_some() || self.frame.is_some()
+        self.theme.is_some() || self.mouse.is_some() || self.frame.is_some()
+    }
+
+    fn has_mouse(&self) -> bool {
+        self.mouse != Some(Mouse::Off)
     }
 
     fn has_colors(&self, around: &Environment, colors: When) -> bool {

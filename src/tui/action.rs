@@ -105,6 +105,8 @@ actions! {
         Notices         "notices"          "!"        None  "notices" "What to know before trusting this"
         Back            "back"             "Esc"      None  "back"    "Back out of what is open, never quit"
         Close           "close"            "q"        None  "quit"    "Close what is open, or quit"
+        Mouse           "mouse"            "M"        None  ""
+            "The mouse for us, or for selecting text"
         Redraw          "redraw"           "Ctrl-l"   None  ""        "Draw the screen anew"
         Suspend         "suspend"          "Ctrl-z"   None  ""        "Stop; `fg` comes back"
         Quit            "quit"             "Ctrl-c"   None  ""        "Quit at once"

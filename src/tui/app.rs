@@ -16,6 +16,7 @@ use super::overlay::Overlay;
 use super::panes::{DiffPane, Sides, StatePane, TimelinePane, first_in_view};
 use super::prompt::Prompt;
 use super::search::{Filter, Search};
+use super::terminal::Mouse;
 use super::theme::{ColorChoice, Theme};
 use super::travel::{Follow, Travel};
 use crate::debugger::{BranchRow, Spot, StepRow, Summary};
@@ -31,6 +32,8 @@ pub struct AppOptions {
     pub is_following: bool,
     /// Whether colours are used.
     pub colors: ColorChoice,
+    /// Whose mouse it is.
+    pub mouse: Mouse,
 }
 
 impl Default for AppOptions {
@@ -39,6 +42,7 @@ impl Default for AppOptions {
             start: Place::END,
             is_following: false,
             colors: ColorChoice::default(),
+            mouse: Mouse::default(),
         }
     }
 }
@@ -57,6 +61,9 @@ pub struct App {
     pub(super) desk: Desk,
     pub(super) keymap: Keymap,
     pub(super) pending: Pending,
+    pub(super) mouse: Mouse,
+    /// The mouse went down on the strip and has not come up yet.
+    pub(super) is_scrubbing: bool,
     /// The focused pane.
     pub(super) focus: Pane,
     /// The pane that had the focus before a digit chose one.
@@ -122,6 +129,8 @@ impl App {
             desk: Desk::default(),
             keymap: Keymap::default(),
             pending: Pending::default(),
+            mouse: options.mouse,
+            is_scrubbing: false,
             focus: Pane::default(),
             focus_before: Pane::default(),
             zoom: Zoom::default(),

@@ -1,6 +1,7 @@
 //! What the screen asks of the world: the only way [`App`](super::app::App) has to act.
 
 use super::job::Request;
+use super::terminal::Mouse;
 use crate::text::SafeText;
 
 /// Something to be done outside the state of the screen, in the order given.
@@ -19,6 +20,8 @@ pub enum Effect {
     },
     /// Put these lines on the clipboard.
     Copy(Vec<SafeText>),
+    /// Give the mouse to the terminal, or take it.
+    Mouse(Mouse),
     /// Leave the terminal clean and stop, as Ctrl-Z asks.
     Suspend,
     /// Forget what the terminal shows and draw everything anew.

@@ -25,7 +25,7 @@ use super::fault::{self, Drill};
 use super::keyboard::{Keyboard, Typed};
 use super::pace::{Due, Pace};
 use super::signals::{self, Signal};
-use super::terminal::{self, Mouse, Terminal, TerminalError};
+use super::terminal::{self, Terminal, TerminalError};
 use super::view;
 use super::worker::Worker;
 use crate::debugger::Debugger;
@@ -36,8 +36,6 @@ use crate::text::SafeText;
 pub struct RunOptions {
     /// What the screen shows first.
     pub app: AppOptions,
-    /// Whose mouse it is.
-    pub mouse: Mouse,
 }
 
 /// Why the screen closed, when all is well.
@@ -70,7 +68,7 @@ pub enum RunError {
 pub fn run(debugger: Debugger, options: RunOptions) -> Result<Ending, RunError> {
     let (tell, happenings) = channel();
     signals::spawn(telling(&tell, Happening::Signal))?;
-    let terminal = Terminal::open(options.mouse)?;
+    let terminal = Terminal::open(options.app.mouse)?;
     let panicked = telling(&tell, |()| Happening::Panic);
     fault::watch(move || panicked(()));
     let keys = terminal.keys().try_clone_to_owned()?;
@@ -283,6 +281,7 @@ impl Session {
             Effect::Request(request) => self.worker.request(request),
             Effect::OpenEditor { bytes, name, line } => return self.edit(&bytes, &name, line),
             Effect::Copy(lines) => terminal::write(&clipboard::sequence(&lines))?,
+            Effect::Mouse(mouse) => self.terminal.set_mouse(mouse)?,
             Effect::Suspend if signals::can_be_continued() => stop()?,
             Effect::Suspend => {
                 return self.fail("no shell is there that could continue a stopped program");

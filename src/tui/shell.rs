@@ -3,7 +3,7 @@
 use super::app::AppOptions;
 use super::frame::{FrameOptions, frame};
 use super::run::{Ending, RunError, RunOptions, run};
-use super::terminal::TerminalError;
+use super::terminal::{Mouse, TerminalError};
 use super::theme::{ColorChoice, Palette};
 use crate::cli::{Answer, Failure, FrameRequest, PictureFormat, Screen, Start};
 use crate::debugger::Debugger;
@@ -16,7 +16,6 @@ impl Screen for TerminalScreen {
     fn show(&self, debugger: Debugger, start: Start) -> Result<Answer, Failure> {
         let options = RunOptions {
             app: app_options(start)?,
-            ..RunOptions::default()
         };
         match run(debugger, options) {
             Ok(Ending::Asked) => Ok(Answer::Yes),
@@ -65,6 +64,11 @@ fn app_options(start: Start) -> Result<AppOptions, Failure> {
             ColorChoice::Palette(palette)
         } else {
             ColorChoice::Never
+        },
+        mouse: if start.has_mouse {
+            Mouse::On
+        } else {
+            Mouse::Off
         },
     })
 }

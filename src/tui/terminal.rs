@@ -26,6 +26,7 @@ const LARGEST: Size = Size::new(2000, 1000);
 
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?1004h";
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 /// The mouse comes first, since some terminals keep its modes per screen, and all of its
 /// modes: a program that was killed before us may have left some on.
 const LEAVE: &str = concat!(
@@ -51,9 +52,9 @@ pub enum TerminalError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mouse {
     /// It is.
+    #[default]
     On,
     /// It is the terminal's.
-    #[default]
     Off,
 }
 
@@ -107,6 +108,18 @@ impl Terminal {
             Mouse::On => write(MOUSE_ON.as_bytes()),
             Mouse::Off => Ok(()),
         }
+    }
+
+    /// Takes the mouse, or leaves it to the terminal.
+    pub(super) fn set_mouse(&mut self, mouse: Mouse) -> io::Result<()> {
+        self.mouse = mouse;
+        if let Some(held) = held().as_mut() {
+            held.mouse = mouse;
+        }
+        write(match mouse {
+            Mouse::On => MOUSE_ON.as_bytes(),
+            Mouse::Off => MOUSE_OFF.as_bytes(),
+        })
     }
 
     /// Where keys come from.

@@ -4,6 +4,7 @@
 //! known is asked. Nothing here does I/O or reads a clock.
 
 mod files;
+mod mouse;
 mod panes;
 mod replies;
 mod search;
@@ -21,6 +22,7 @@ use super::layout::{Pane, Zoom};
 use super::overlay::{Overlay, OverlaySort};
 use super::palette::{Choice, choices};
 use super::prompt::{Edited, Prompt, Purpose};
+use super::terminal::Mouse;
 use super::travel::Errand;
 use crate::debugger::Direction;
 use crate::model::Place;
@@ -53,7 +55,8 @@ impl App {
                     self.refresh();
                 }
             }
-            Event::Mouse(_) | Event::FocusGained | Event::FocusLost => {}
+            Event::Mouse(event) => self.take_mouse(event),
+            Event::FocusGained | Event::FocusLost => {}
         }
         self.demand();
         effects.extend(self.take_requests());
@@ -147,8 +150,8 @@ impl App {
             ActionId::PageUp => self.move_by(-half * delta),
             ActionId::Top => self.move_to_top(count),
             ActionId::Bottom => self.move_to_bottom(count),
-            ActionId::ScrollLeft => self.scroll_sideways(-delta),
-            ActionId::ScrollRight => self.scroll_sideways(delta),
+            ActionId::ScrollLeft => self.scroll_sideways_in(self.focus, -delta),
+            ActionId::ScrollRight => self.scroll_sideways_in(self.focus, delta),
             ActionId::Search => self.begin_search(),
             ActionId::OnlyHits => self.toggle_filter(),
             ActionId::NextHit => self.next_hit(Direction::Forward, times),
@@ -161,6 +164,7 @@ impl App {
                 self.back_out();
             }
             ActionId::Close => self.close(effects),
+            ActionId::Mouse => self.toggle_mouse(effects),
             ActionId::Redraw => effects.push(Effect::Redraw),
             ActionId::Suspend => effects.push(Effect::Suspend),
             ActionId::Quit => effects.push(Effect::Quit),
@@ -170,6 +174,17 @@ impl App {
     fn toggle_overlay(&mut self, sort: OverlaySort) {
         let is_open = self.overlay.is_some_and(|overlay| overlay.sort == sort);
         self.overlay = (!is_open).then_some(Overlay { sort, top: 0 });
+    }
+
+    fn toggle_mouse(&mut self, effects: &mut Vec<Effect>) {
+        let (mouse, words) = match self.mouse {
+            Mouse::On => (Mouse::Off, "the mouse is the terminal's: it selects text"),
+            Mouse::Off => (Mouse::On, "the mouse focuses, chooses and scrolls"),
+        };
+        self.mouse = mouse;
+        self.is_scrubbing = false;
+        effects.push(Effect::Mouse(mouse));
+        self.say(Tone::Plain, words);
     }
 
     /// Closes the top layer; without one, the program.

@@ -25,6 +25,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+pub(super) use self::pane::tab_at;
 use self::pen::{Pen, Selection};
 use super::app::App;
 use super::layout::{Layout, Pane, Sharing};

@@ -26,8 +26,8 @@ fn nothing_of_a_tape_reaches_the_terminal_unseen() {
             pty.settle(Duration::from_millis(60)).unwrap();
         }
     }
-    // But the keys that quit, copy, and open an editor.
-    let keys = (b'!'..=b'~').filter(|key| !b"qyo".contains(key));
+    // But the keys that quit, copy, open an editor, and give the mouse away.
+    let keys = (b'!'..=b'~').filter(|key| !b"qyoM".contains(key));
     for key in keys {
         pty.send(&[key, b' ', b'\r', 0x1b, 0x1b]).unwrap();
         pty.settle(Duration::from_millis(25)).unwrap();
@@ -70,7 +70,8 @@ fn own_sequence(body: &str) -> Option<&str> {
     let letter = after.chars().next()?;
     let is_ours = match letter {
         'h' | 'l' if mode && (MODES.contains(&numbers) || numbers == "25") => true,
-        'l' if mode => MOUSE.contains(&numbers),
+        'h' if mode => MOUSE.contains(&(numbers, true)),
+        'l' if mode => MOUSE.iter().any(|(mode, _)| *mode == numbers),
         'H' | 'J' | 'K' | 'm' => !mode,
         _ => false,
     };

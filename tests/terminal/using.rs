@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
+use super::pty::Pty;
 use super::{PATIENCE, QUIET, SIZE, World, check_left_clean, count, state_of, tapes};
 
 #[test]
@@ -75,6 +76,34 @@ fn a_storm_of_sizes_ends_where_it_began() {
     pty.send(b"q").unwrap();
     assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
     check_left_clean(&pty, 1);
+}
+
+#[test]
+fn the_mouse_is_given_to_the_terminal_and_taken_back() {
+    let world = World::new(tapes::prompts(20));
+    let switched = |pty: &Pty, how: char| count(pty.bytes(), &format!("\x1b[?1002{how}"));
+    let mut pty = world.open(&[]);
+    assert_eq!((switched(&pty, 'h'), switched(&pty, 'l')), (1, 0));
+    pty.send(b"M").unwrap();
+    pty.settle(QUIET).unwrap();
+    assert_eq!((switched(&pty, 'h'), switched(&pty, 'l')), (1, 1));
+    pty.send(b"M").unwrap();
+    pty.settle(QUIET).unwrap();
+    assert_eq!((switched(&pty, 'h'), switched(&pty, 'l')), (2, 1));
+    // The first column of the strip is the first step.
+    pty.send(b"\x1b[<0;1;2M\x1b[<0;1;2m").unwrap();
+    let is_there = pty.wait_for(PATIENCE, |screen| screen.contents().contains("step 1/20"));
+    assert!(is_there.unwrap(), "{}", pty.screen().contents());
+    pty.send(b"q").unwrap();
+    assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
+    assert_eq!(pty.modes().unwrap(), pty.modes_before());
+
+    let mut pty = world.start_as(&[], &["--mouse", "off"], &[]);
+    let is_shown = |screen: &vt100::Screen| screen.contents().contains("step 20/20");
+    assert!(pty.wait_for(PATIENCE, is_shown).unwrap());
+    pty.send(b"q").unwrap();
+    assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
+    assert_eq!(switched(&pty, 'h'), 0);
 }
 
 #[test]

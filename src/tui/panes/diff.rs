@@ -159,6 +159,14 @@ impl DiffPane {
         }
     }
 
+    /// The first file of the list: the one that is shown stands in its middle.
+    pub(in crate::tui) fn list_top(&self, height: usize) -> usize {
+        let list = self.list_height(height);
+        let selected = self.selected_index();
+        let centred = selected.unwrap_or(0).saturating_sub(list / 2);
+        scrolled(centred, selected, self.files().len(), list)
+    }
+
     /// How many rows stand above the difference: the list and a line below it, the file's
     /// name, and the remarks.
     pub(in crate::tui) fn head_height(&self, height: usize) -> usize {

@@ -141,12 +141,17 @@ impl StatePane {
         let Some(here) = self.selected_index() else {
             return;
         };
+        let last = self.rows().len().saturating_sub(1);
+        self.select(offset(here, delta).min(last), height);
+    }
+
+    /// Selects a row, and scrolls only if it is not in view.
+    pub(in crate::tui) fn select(&mut self, index: usize, height: usize) {
         let top = self.top(height);
         let rows = self.rows();
-        let there = offset(here, delta).min(rows.len().saturating_sub(1));
         let length = rows.len();
-        self.selected = rows.get(there).map(|row| row.path.clone());
-        self.top = scrolled(top, Some(there), length, height);
+        self.selected = rows.get(index).map(|row| row.path.clone());
+        self.top = scrolled(top, Some(index), length, height);
     }
 }
 

@@ -40,8 +40,13 @@ impl App {
             }
             return;
         }
-        let (height, form) = (self.focused_height(), self.diff_form());
-        match self.focus {
+        self.move_in(self.focus, delta);
+    }
+
+    /// Down by rows in a pane.
+    pub(super) fn move_in(&mut self, pane: Pane, delta: i64) {
+        let (height, form) = (self.height_of(pane), self.diff_form());
+        match pane {
             Pane::Timeline => self.step_in_timeline(delta),
             Pane::State => match &mut self.state.file {
                 Some(file) => file.scroll_by(delta, height),
@@ -91,7 +96,7 @@ impl App {
         }
     }
 
-    fn jump_to_step(&mut self, step: u32) {
+    pub(super) fn jump_to_step(&mut self, step: u32) {
         self.travel.give_up();
         if let Some(here) = self.travel.stop
             && here.spot.step.0 != step.min(self.steps())
@@ -102,8 +107,8 @@ impl App {
     }
 
     /// Reads on in long lines, or back.
-    pub(super) fn scroll_sideways(&mut self, delta: i64) {
-        let left = match (self.focus, &mut self.state.file) {
+    pub(super) fn scroll_sideways_in(&mut self, pane: Pane, delta: i64) {
+        let left = match (pane, &mut self.state.file) {
             (Pane::State, Some(file)) => &mut file.left,
             (Pane::Diff, _) => &mut self.diff.left,
             _ => return,

@@ -13,7 +13,7 @@ use crate::debugger::{ChangeRow, DiffView};
 use crate::model::Certainty;
 use crate::text::{SafeText, human, width};
 use crate::tui::app::App;
-use crate::tui::layout::{Pane, scrolled};
+use crate::tui::layout::Pane;
 use crate::tui::panes::View;
 use crate::tui::theme::Role;
 
@@ -28,8 +28,9 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
 
 fn draw_files(app: &App, area: Rect, buffer: &mut Buffer) {
     let list = app.diff.list_height(usize::from(area.height));
+    let top = app.diff.list_top(usize::from(area.height));
     let mut rows = area.rows();
-    draw_list(app, rows.by_ref().take(list), list, buffer);
+    draw_list(app, rows.by_ref().take(list), top, buffer);
     if list > 0
         && let Some(row) = rows.next()
     {
@@ -67,11 +68,9 @@ fn draw_files(app: &App, area: Rect, buffer: &mut Buffer) {
 }
 
 /// The files that differ, around the one that is shown.
-fn draw_list(app: &App, rows: impl Iterator<Item = Rect>, height: usize, buffer: &mut Buffer) {
+fn draw_list(app: &App, rows: impl Iterator<Item = Rect>, top: usize, buffer: &mut Buffer) {
     let files = app.diff.files();
     let selected = app.diff.selected_index();
-    let centred = selected.unwrap_or(0).saturating_sub(height / 2);
-    let top = scrolled(centred, selected, files.len(), height);
     for ((index, file), row) in files.iter().enumerate().skip(top).zip(rows) {
         let is_selected = selected == Some(index);
         let selection = selection(app, Pane::Diff, is_selected);

@@ -49,32 +49,59 @@ pub(super) fn draw_tabs(app: &App, row: Rect, buffer: &mut Buffer) {
     pen.right_gap(1);
     if !title.note.is_empty() {
         pen.right(&title.note, Role::Quiet);
-        pen.right_gap(2);
+        pen.right_gap(TAB_GAP);
     }
-    let names = Pane::ALL.map(|pane| {
-        if pane == app.focus {
-            title.text.as_str()
-        } else {
-            name(pane)
-        }
-    });
-    // Sign, number and space before a name, and two columns after it.
-    let columns: usize = names.iter().map(|name| name.chars().count() + 5).sum();
-    let has_room = columns <= pen.left() + 2;
-    for (pane, name) in Pane::ALL.into_iter().zip(names) {
-        let words = match (pane == app.focus, has_room) {
-            (true, _) => format!("▸{} {name}", number(pane)),
-            (false, true) => format!(" {} {name}", number(pane)),
-            (false, false) => format!(" {}", number(pane)),
-        };
+    for (pane, words) in tabs(app, &title, pen.left()) {
         let role = if pane == app.focus {
             Role::Accent
         } else {
             Role::Quiet
         };
-        pen.text(&SafeText::line(&words), role);
-        pen.gap(2);
+        pen.text(&words, role);
+        pen.gap(TAB_GAP);
     }
+}
+
+/// The pane whose tab stands in this column.
+pub(in crate::tui) fn tab_at(app: &App, row: Rect, column: u16) -> Option<Pane> {
+    let title = Title::of(app, app.focus);
+    let note = match width::width(&title.note) {
+        0 => 1,
+        columns => 1 + columns + TAB_GAP,
+    };
+    let room = usize::from(row.width).saturating_sub(note);
+    let column = usize::from(column.checked_sub(row.x)?);
+    let mut end = 0;
+    let mut ends = tabs(app, &title, room).into_iter().map(|(pane, words)| {
+        end += width::width(&words) + TAB_GAP;
+        (pane, end.min(room))
+    });
+    ends.find(|(_, end)| column < *end).map(|(pane, _)| pane)
+}
+
+/// Columns behind a tab.
+const TAB_GAP: usize = 2;
+
+/// What stands on the tabs; numbers alone where there is no room for names.
+fn tabs(app: &App, title: &Title, room: usize) -> [(Pane, SafeText); 3] {
+    let named = |pane: Pane| {
+        if pane == app.focus {
+            title.text.as_str()
+        } else {
+            name(pane)
+        }
+    };
+    // Sign, number and space stand before a name.
+    let names = Pane::ALL.map(|pane| named(pane).chars().count() + 3 + TAB_GAP);
+    let has_room = names.iter().sum::<usize>() <= room + TAB_GAP;
+    Pane::ALL.map(|pane| {
+        let words = match (pane == app.focus, has_room) {
+            (true, _) => format!("▸{} {}", number(pane), named(pane)),
+            (false, true) => format!(" {} {}", number(pane), named(pane)),
+            (false, false) => format!(" {}", number(pane)),
+        };
+        (pane, SafeText::line(&words))
+    })
 }
 
 fn number(pane: Pane) -> usize {

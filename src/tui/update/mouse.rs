@@ -1,0 +1,155 @@
+//! What the mouse does: it focuses and chooses what it points at, its wheel scrolls that,
+//! and on the strip it moves the playhead.
+//!
+//! Nothing needs it: whatever it does, a key does, too.
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+
+use crate::tui::app::App;
+use crate::tui::keymap::Pending;
+use crate::tui::layout::{Layout, Pane, Sharing};
+use crate::tui::panes::{StateView, View};
+use crate::tui::view::tab_at;
+
+/// Rows that a notch of the wheel scrolls; in the timeline it is one step.
+const NOTCH: i64 = 3;
+
+impl App {
+    /// Takes in what the mouse did. While something is typed it does nothing.
+    pub(super) fn take_mouse(&mut self, event: MouseEvent) {
+        let Some(layout) = self.layout().filter(|_| self.prompt.is_none()) else {
+            return;
+        };
+        let place = Position::new(event.column, event.row);
+        match event.kind {
+            MouseEventKind::Down(MouseButton::Left) => {
+                self.message = None;
+                self.pending = Pending::Nothing;
+                self.press_at(&layout, place);
+            }
+            MouseEventKind::Drag(MouseButton::Left) if self.is_scrubbing => {
+                self.scrub(layout.strip, place.x);
+            }
+            MouseEventKind::Up(_) => self.is_scrubbing = false,
+            MouseEventKind::ScrollDown => self.turn_wheel(&layout, place, 1),
+            MouseEventKind::ScrollUp => self.turn_wheel(&layout, place, -1),
+            MouseEventKind::ScrollRight => self.tilt_wheel(&layout, place, 1),
+            MouseEventKind::ScrollLeft => self.tilt_wheel(&layout, place, -1),
+            _ => {}
+        }
+    }
+
+    fn press_at(&mut self, layout: &Layout, place: Position) {
+        self.is_scrubbing = false;
+        if let Some(sheet) = self.sheet() {
+            if !sheet.area.contains(place) {
+                self.overlay = None;
+            }
+        } else if layout.strip.contains(place) {
+            self.is_scrubbing = true;
+            if let Some(here) = self.travel.stop {
+                self.travel.keep(here);
+            }
+            self.scrub(layout.strip, place.x);
+        } else if let Some(tab) = tab(self, layout, place) {
+            self.focus(tab);
+        } else if let Some(pane) = pane_at(layout, place) {
+            let was_focused = self.focus == pane;
+            self.focus(pane);
+            let content = layout.content(pane).filter(|area| area.contains(place));
+            if let Some(area) = content {
+                let row = usize::from(place.y - area.y);
+                self.press_row(pane, row, area, was_focused);
+            }
+        }
+    }
+
+    /// Chooses a row of a pane. The chosen row of the focused tree is opened.
+    fn press_row(&mut self, pane: Pane, row: usize, area: Rect, was_focused: bool) {
+        let height = usize::from(area.height);
+        match pane {
+            Pane::Timeline => self.press_step(row, area.height),
+            Pane::State if self.state.file.is_some() || self.state.view != StateView::Files => {}
+            Pane::State => {
+                let index = self.state.top(height) + row;
+                if was_focused && self.state.selected_index() == Some(index) {
+                    self.open_selected();
+                } else if index < self.state.rows().len() {
+                    self.state.select(index, height);
+                }
+            }
+            Pane::Diff if self.diff.effective_view() == View::Files => {
+                let index = self.diff.list_top(height) + row;
+                let here = self.diff.selected_index();
+                if row < self.diff.list_height(height) && here != Some(index) {
+                    let here = here.unwrap_or(0);
+                    self.select_file(index as i64 - here as i64);
+                }
+            }
+            Pane::Diff => {}
+        }
+    }
+
+    fn press_step(&mut self, row: usize, height: u16) {
+        let Some(here) = self.travel.spot() else {
+            return;
+        };
+        let step = self.listed_steps(height).get(row).copied();
+        if let Some(step) = step.filter(|step| *step != here.step.0 || self.travel.is_inside) {
+            self.jump_to_step(step);
+        }
+    }
+
+    /// The playhead goes where the strip is touched: the whole run, left to right.
+    fn scrub(&mut self, strip: Rect, column: u16) {
+        let cells = self.timeline.strip.get().map_or(&[][..], Vec::as_slice);
+        let last = cells.len().saturating_sub(1);
+        let column = usize::from(column.saturating_sub(strip.x)).min(last);
+        let Some(cell) = cells.get(column) else {
+            return;
+        };
+        let (first_step, last_step) = cell.steps;
+        let step = if column == last {
+            last_step
+        } else {
+            first_step
+        };
+        self.travel.give_up();
+        if self.travel.spot().is_some_and(|spot| spot.step.0 != step) || self.travel.is_inside {
+            self.step_to(step);
+        }
+    }
+
+    fn turn_wheel(&mut self, layout: &Layout, place: Position, notches: i64) {
+        if self.overlay.is_some() {
+            self.move_by(NOTCH * notches);
+        } else if layout.strip.contains(place) {
+            self.move_in(Pane::Timeline, notches);
+        } else if let Some(pane) = pane_at(layout, place) {
+            let rows = match pane {
+                Pane::Timeline => notches,
+                Pane::State | Pane::Diff => NOTCH * notches,
+            };
+            self.move_in(pane, rows);
+        }
+    }
+
+    fn tilt_wheel(&mut self, layout: &Layout, place: Position, notches: i64) {
+        if let Some(pane) = pane_at(layout, place).filter(|_| self.overlay.is_none()) {
+            self.scroll_sideways_in(pane, notches);
+        }
+    }
+}
+
+fn pane_at(layout: &Layout, place: Position) -> Option<Pane> {
+    let holds = |pane: &Pane| layout.pane(*pane).is_some_and(|area| area.contains(place));
+    Pane::ALL.into_iter().find(holds)
+}
+
+fn tab(app: &App, layout: &Layout, place: Position) -> Option<Pane> {
+    match layout.sharing {
+        Sharing::Tabbed(row) if row.contains(place) => tab_at(app, row, place.x),
+        _ => None,
+    }
+}
