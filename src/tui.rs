@@ -7,7 +7,7 @@
 //! | module | knows |
 //! |---|---|
 //! | [`action`], [`key`], `keymap` | what can be asked for, and by which keys: one table |
-//! | [`app`], `update`, `panes`, `travel`, `search`, `prompt`, `palette`, `fuzzy`, `overlay` | the state, and what events do to it |
+//! | [`app`], `update`, `panes`, `travel`, `play`, `search`, `prompt`, `palette`, `fuzzy`, `overlay` | the state, and what events do to it |
 //! | `held`, `demand`, [`job`], [`worker`] | what is asked, what is shown meanwhile, who answers |
 //! | [`document`], [`difference`], [`highlight`], [`reading`] | files and texts as rows, made by the worker |
 //! | `layout`, [`theme`], [`view`] | where everything stands and how it looks |
@@ -42,6 +42,7 @@ mod overlay;
 mod pace;
 mod palette;
 mod panes;
+mod play;
 mod prompt;
 pub mod reading;
 mod run;

@@ -25,6 +25,8 @@ mod mouse;
 mod numbers;
 #[path = "screen/palette.rs"]
 mod palette;
+#[path = "screen/play.rs"]
+mod play;
 #[path = "screen/scrub.rs"]
 mod scrub;
 #[path = "screen/searches.rs"]

@@ -14,6 +14,7 @@ use super::keymap::{Keymap, Pending};
 use super::layout::{Contents, Layout, Pane, Zoom};
 use super::overlay::Overlay;
 use super::panes::{DiffPane, Sides, StatePane, TimelinePane, first_in_view};
+use super::play::Play;
 use super::prompt::Prompt;
 use super::search::{Filter, Search};
 use super::terminal::Mouse;
@@ -73,6 +74,7 @@ pub struct App {
     /// What is wrong with the file, once somebody asked.
     pub(super) problems: Held<Vec<SafeText>>,
     pub(super) travel: Travel,
+    pub(super) play: Play,
     pub(super) file: FileOnDisk,
     pub(super) timeline: TimelinePane,
     pub(super) state: StatePane,
@@ -137,6 +139,7 @@ impl App {
             summary: Held::default(),
             problems: Held::default(),
             travel: Travel::new(options.start),
+            play: Play::default(),
             file: FileOnDisk::default(),
             timeline: TimelinePane::default(),
             state: StatePane::default(),
@@ -155,8 +158,14 @@ impl App {
         app
     }
 
-    /// Whether [`Event::Tick`](super::event::Event::Tick) is wanted: somebody waits.
+    /// Whether [`Event::Tick`](super::event::Event::Tick) is wanted: somebody waits, or the
+    /// run is played.
     pub fn wants_tick(&self) -> bool {
+        self.is_waiting() || self.play.is_on()
+    }
+
+    /// Whether an answer is waited for, or a change of the file has not been looked at.
+    pub fn is_waiting(&self) -> bool {
         let panes = [
             self.summary.is_waiting(),
             self.problems.is_waiting(),

@@ -48,6 +48,17 @@ pub(super) enum Due {
     Frame,
 }
 
+/// What the screen waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// For nothing: it changes when something happens.
+    Nothing,
+    /// For time to pass.
+    Ticks,
+    /// For answers, and time tells how long.
+    Answers,
+}
+
 impl Pace {
     /// Nothing is due.
     pub(super) fn new(now: Instant) -> Self {
@@ -61,24 +72,27 @@ impl Pace {
         }
     }
 
-    /// Something happened; the screen waits for answers, or it does not.
-    pub(super) fn happened(&mut self, now: Instant, is_waiting: bool) {
-        let patience = if is_waiting { ANSWERS } else { Duration::ZERO };
+    /// Something happened, and now the screen needs this.
+    pub(super) fn happened(&mut self, now: Instant, need: Need) {
+        let patience = match need {
+            Need::Answers => ANSWERS,
+            Need::Ticks | Need::Nothing => Duration::ZERO,
+        };
         let frame = (now + patience).max(self.next_frame);
         self.frame = Some(self.frame.map_or(frame, |earlier| earlier.min(frame)));
-        if !is_waiting {
+        if need != Need::Answers {
             self.key = None;
         }
-        self.tick = match self.tick {
-            _ if !is_waiting => None,
-            None => Some(now + TICK),
-            earlier => earlier,
+        self.tick = match (need, self.tick) {
+            (Need::Nothing, _) => None,
+            (_, None) => Some(now + TICK),
+            (_, earlier) => earlier,
         };
     }
 
-    /// A key was taken; the screen waits for answers to it, or it does not.
-    pub(super) fn key_taken(&mut self, now: Instant, is_waiting: bool) {
-        self.key = is_waiting.then(|| now + KEY);
+    /// A key was taken, and now the screen needs this.
+    pub(super) fn key_taken(&mut self, now: Instant, need: Need) {
+        self.key = (need == Need::Answers).then(|| now + KEY);
     }
 
     /// Whether the next key may be taken.
@@ -136,7 +150,7 @@ mod tests {
         let start = Instant::now();
         let mut pace = Pace::new(start);
         assert_eq!(pace.rest(start), None);
-        pace.happened(start, false);
+        pace.happened(start, Need::Nothing);
         assert_eq!(pace.rest(start), Some(ms(0)));
         assert_eq!(pace.take_due(start), Some(Due::Frame));
         assert_eq!(pace.rest(start), None);
@@ -146,19 +160,31 @@ mod tests {
     fn a_key_and_its_answer_are_one_frame() {
         let start = Instant::now();
         let mut pace = Pace::new(start);
-        pace.happened(start, true);
+        pace.happened(start, Need::Answers);
         assert_eq!(pace.take_due(start), None);
-        pace.happened(start + ms(1), false);
+        pace.happened(start + ms(1), Need::Nothing);
         assert_eq!(pace.take_due(start + ms(1)), Some(Due::Frame));
+    }
+
+    #[test]
+    fn where_only_time_is_waited_for_frames_and_keys_are_not() {
+        let start = Instant::now();
+        let mut pace = Pace::new(start);
+        pace.happened(start, Need::Ticks);
+        pace.key_taken(start, Need::Ticks);
+        assert!(pace.is_ready_for_key(start));
+        assert_eq!(pace.take_due(start), Some(Due::Frame));
+        assert_eq!(pace.rest(start), Some(ms(100)));
+        assert_eq!(pace.take_due(start + ms(100)), Some(Due::Tick));
     }
 
     #[test]
     fn a_slow_answer_is_not_waited_for() {
         let start = Instant::now();
         let mut pace = Pace::new(start);
-        pace.happened(start, true);
+        pace.happened(start, Need::Answers);
         // More keys do not put the frame off.
-        pace.happened(start + ms(3), true);
+        pace.happened(start + ms(3), Need::Answers);
         assert_eq!(pace.take_due(start + ms(4)), Some(Due::Frame));
         assert_eq!(pace.take_due(start + ms(99)), None);
         assert_eq!(pace.take_due(start + ms(100)), Some(Due::Tick));
@@ -168,14 +194,14 @@ mod tests {
     fn a_key_waits_for_the_answers_to_the_one_before() {
         let start = Instant::now();
         let mut pace = Pace::new(start);
-        pace.happened(start, true);
-        pace.key_taken(start, true);
+        pace.happened(start, Need::Answers);
+        pace.key_taken(start, Need::Answers);
         assert!(!pace.is_ready_for_key(start + ms(1)));
-        pace.happened(start + ms(1), false);
+        pace.happened(start + ms(1), Need::Nothing);
         assert!(pace.is_ready_for_key(start + ms(1)));
         // And not for ever.
-        pace.happened(start + ms(2), true);
-        pace.key_taken(start + ms(2), true);
+        pace.happened(start + ms(2), Need::Answers);
+        pace.key_taken(start + ms(2), Need::Answers);
         assert!(!pace.is_ready_for_key(start + ms(13)));
         assert!(pace.is_ready_for_key(start + ms(14)));
     }
@@ -187,7 +213,7 @@ mod tests {
         let mut frames = 0;
         for tenth in 0..10_000 {
             let now = start + Duration::from_micros(tenth * 100);
-            pace.happened(now, false);
+            pace.happened(now, Need::Nothing);
             frames += usize::from(pace.take_due(now) == Some(Due::Frame));
         }
         assert_eq!(frames, 100);

@@ -23,7 +23,7 @@ use super::effect::Effect;
 use super::event::Event;
 use super::fault::{self, Drill};
 use super::keyboard::{Keyboard, Typed};
-use super::pace::{Due, Pace};
+use super::pace::{Due, Need, Pace};
 use super::signals::{self, Signal};
 use super::terminal::{self, Terminal, TerminalError};
 use super::view;
@@ -120,6 +120,15 @@ fn event_of(input: Input) -> Option<Event> {
         Input::FocusGained => Some(Event::FocusGained),
         Input::FocusLost => Some(Event::FocusLost),
         Input::Resize(..) => None,
+    }
+}
+
+/// What the screen waits for.
+fn need(app: &App) -> Need {
+    match (app.is_waiting(), app.wants_tick()) {
+        (true, _) => Need::Answers,
+        (false, true) => Need::Ticks,
+        (false, false) => Need::Nothing,
     }
 }
 
@@ -246,7 +255,7 @@ impl Session {
             if ending.is_some() {
                 return Ok(ending);
             }
-            self.pace.key_taken(Instant::now(), self.app.wants_tick());
+            self.pace.key_taken(Instant::now(), need(&self.app));
         }
         Ok(None)
     }
@@ -272,7 +281,7 @@ impl Session {
                 return Ok(ending);
             }
         }
-        self.pace.happened(Instant::now(), self.app.wants_tick());
+        self.pace.happened(Instant::now(), need(&self.app));
         Ok(None)
     }
 

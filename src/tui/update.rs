@@ -6,6 +6,7 @@
 mod files;
 mod mouse;
 mod panes;
+mod play;
 mod replies;
 mod search;
 mod travel;
@@ -50,6 +51,7 @@ impl App {
             Event::TapeMayHaveChanged => self.refresh(),
             Event::Tick => {
                 self.desk.tick();
+                self.play_on();
                 self.file.is_resting = false;
                 if std::mem::take(&mut self.file.is_due) {
                     self.refresh();
@@ -119,6 +121,9 @@ impl App {
             | ActionId::PreviousEdge
             | ActionId::NextEdge => self.travel(action, count),
             ActionId::Palette => self.prompt = Some(Prompt::new(Purpose::Palette)),
+            ActionId::Play => self.toggle_play(),
+            ActionId::Faster => self.change_speed(delta),
+            ActionId::Slower => self.change_speed(-delta),
             ActionId::JumpBack => self.jump_back(times),
             ActionId::NextBranch => self.next_branch(),
             ActionId::Follow => self.toggle_follow(),
@@ -214,6 +219,9 @@ impl App {
         }
         if self.travel.under_way.is_some() {
             self.travel.give_up();
+            return;
+        }
+        if self.play.stop() {
             return;
         }
         if self.search.is_some() {

@@ -58,7 +58,7 @@ pub(crate) fn walk<R: Run>(screen: &mut Screen<R>, seed: u64, length: usize) {
         for _ in 0..3 {
             screen.send(Event::Tick);
         }
-        assert!(!screen.app.wants_tick(), "something waits after {key}");
+        assert!(!screen.app.is_waiting(), "something waits after {key}");
         let buffer = screen.buffer();
         for cell in buffer.content() {
             let symbol = cell.symbol();

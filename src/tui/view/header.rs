@@ -93,6 +93,9 @@ fn place(app: &App) -> Vec<Fact> {
     let inside = if app.travel.is_inside { "inside " } else { "" };
     let step = format!("{inside}step {}/{}", spot.step, app.steps());
     say(0, step, Role::Accent);
+    if app.play.is_on() {
+        say(3, format!("▶ {}", app.play.speed()), Role::Live);
+    }
     match app.travel.follow {
         Follow::Off => {}
         _ if app.file.is_gone => say(2, "○ gone".into(), Role::Warning),

@@ -53,7 +53,7 @@ fn rank(action: ActionId) -> u8 {
         | ActionId::NextHit
         | ActionId::PreviousHit
         | ActionId::OnlyHits => 1,
-        ActionId::NextBranch | ActionId::Follow | ActionId::Notices => 3,
+        ActionId::Play | ActionId::NextBranch | ActionId::Follow | ActionId::Notices => 3,
         ActionId::Close => 4,
         ActionId::Help => 5,
         _ => 2,
@@ -64,6 +64,7 @@ fn word(app: &App, action: &Action) -> &'static str {
     match action.id {
         ActionId::Close if app.has_layer() => "close",
         ActionId::Zoom if app.zoom == Zoom::In => "all panes",
+        ActionId::Play if app.play.is_on() => "stop playing",
         ActionId::DiffFromHere if app.travel.base.is_some() => "diff step by step",
         ActionId::NextStateView if app.state.view == StateView::Numbers => "files",
         ActionId::OnlyHits if app.filtered(0).is_some() => "all steps",
