@@ -14,6 +14,7 @@ mod difference;
 mod files;
 mod follow;
 mod import;
+mod marks;
 mod open;
 mod patch;
 mod paths;

@@ -19,6 +19,8 @@ mod follow;
 mod keys;
 #[path = "screen/layout.rs"]
 mod layout;
+#[path = "screen/marks.rs"]
+mod marks;
 #[path = "screen/mouse.rs"]
 mod mouse;
 #[path = "screen/numbers.rs"]

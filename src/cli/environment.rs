@@ -39,6 +39,7 @@ impl Environment {
             places: Places {
                 imports: user_directory("XDG_DATA_HOME", ".local/share")
                     .map(|directory| directory.join("imports")),
+                state: user_directory("XDG_STATE_HOME", ".local/state"),
                 here: env::current_dir().ok(),
             },
             claude: absolute("CLAUDE_CONFIG_DIR")

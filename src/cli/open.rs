@@ -11,7 +11,7 @@ use super::arguments::{SourceArgs, split};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use crate::debugger::{Debugger, OpenOptions, Source};
-use crate::model::{Place, Target};
+use crate::model::Place;
 
 /// What can show a run.
 pub trait Screen {
@@ -140,10 +140,7 @@ impl Args {
         } else {
             self.source.open(tape, around)?
         };
-        // Marks are the screen's own.
-        if !matches!(place.target, Target::Mark(_)) {
-            run.locate(&place)?;
-        }
+        run.locate(&place)?;
         let start = Start {
             place,
             is_following: self.follow,

@@ -62,6 +62,11 @@ impl Origin {
         })
     }
 
+    /// Where is kept what a person left at tapes.
+    pub(super) fn state_directory(&self) -> Option<&Path> {
+        self.options.places.state.as_deref()
+    }
+
     pub(super) fn read_on_as(self, sort: Sort) -> Self {
         Self { sort, ..self }
     }

@@ -46,6 +46,8 @@ pub enum Source {
 pub struct Places {
     /// Where imported transcripts are kept as tapes.
     pub imports: Option<PathBuf>,
+    /// Where is kept what a person left at tapes, such as marks.
+    pub state: Option<PathBuf>,
     /// The current directory: what a base is named relative to.
     pub here: Option<PathBuf>,
 }

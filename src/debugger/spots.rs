@@ -43,13 +43,13 @@ pub enum LocateError {
     /// There is no such event.
     #[error("the tape has no event {0}")]
     NoEvent(u64),
-    /// Marks are not kept on the tape.
+    /// No place that is there was given this name.
     #[error("no mark is named `{0}`")]
     NoMark(String),
 }
 
 impl Debugger {
-    /// The spot of a place. Marks are kept by the shell, not on the tape.
+    /// The spot of a place. Of a mark, costs the reading of the small file that keeps it.
     pub fn locate(&self, place: &Place) -> Result<Spot, LocateError> {
         let index = &self.tape.index;
         let line = match &place.branch {
@@ -89,7 +89,10 @@ impl Debugger {
                 Some(position) => self.after_event(None, position),
                 None => self.spot(line, StepNumber(0)),
             }),
-            Target::Mark(name) => Err(LocateError::NoMark(name.clone())),
+            Target::Mark(name) => {
+                let spot = self.marks().remove(name);
+                spot.ok_or_else(|| LocateError::NoMark(name.clone()))
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! Everything the screen knows is here, and nothing else changes it than
 //! [`App::update`]. It never reads a file, a clock or a terminal.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ratatui::layout::Size;
@@ -10,6 +11,7 @@ use ratatui::layout::Size;
 use super::difference::Form;
 use super::effect::Effect;
 use super::held::{Desk, Held, Ticket};
+use super::job::Stop;
 use super::keymap::{Keymap, Pending};
 use super::layout::{Contents, Layout, Pane, Zoom};
 use super::overlay::Overlay;
@@ -35,6 +37,18 @@ pub struct AppOptions {
     pub colors: ColorChoice,
     /// Whose mouse it is.
     pub mouse: Mouse,
+    /// Whether what a person leaves at the tape is kept.
+    pub keeping: Keeping,
+}
+
+/// Whether what a person leaves at a tape is there the next time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keeping {
+    /// It is kept.
+    Kept,
+    /// It is forgotten with the screen.
+    #[default]
+    Forgotten,
 }
 
 impl Default for AppOptions {
@@ -44,6 +58,7 @@ impl Default for AppOptions {
             is_following: false,
             colors: ColorChoice::default(),
             mouse: Mouse::default(),
+            keeping: Keeping::default(),
         }
     }
 }
@@ -74,6 +89,9 @@ pub struct App {
     /// What is wrong with the file, once somebody asked.
     pub(super) problems: Held<Vec<SafeText>>,
     pub(super) travel: Travel,
+    /// The marks of earlier times.
+    pub(super) kept: Held<BTreeMap<char, Stop>>,
+    pub(super) keeping: Keeping,
     pub(super) play: Play,
     pub(super) file: FileOnDisk,
     pub(super) timeline: TimelinePane,
@@ -139,6 +157,8 @@ impl App {
             summary: Held::default(),
             problems: Held::default(),
             travel: Travel::new(options.start),
+            kept: Held::default(),
+            keeping: options.keeping,
             play: Play::default(),
             file: FileOnDisk::default(),
             timeline: TimelinePane::default(),
@@ -169,6 +189,7 @@ impl App {
         let panes = [
             self.summary.is_waiting(),
             self.problems.is_waiting(),
+            self.kept.is_waiting(),
             self.timeline.rows.is_waiting(),
             self.timeline.strip.is_waiting(),
             self.state.tree.is_waiting(),

@@ -21,6 +21,7 @@ impl App {
             return;
         };
         self.summary.want(Job::Summary, &mut self.desk);
+        self.kept.want(Job::Marks, &mut self.desk);
         if self
             .overlay
             .is_some_and(|overlay| overlay.sort == OverlaySort::Notices)

@@ -3,6 +3,7 @@
 //! A request carries a generation and its reply carries the same one, so that an answer
 //! nobody waits for any more is told from one that somebody does. Nothing here works.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -39,6 +40,10 @@ pub enum Job {
     Summary,
     /// What is wrong with the file, as far as anybody reads.
     Problems,
+    /// The marks that were kept for the run.
+    Marks,
+    /// Keep these marks for the next time.
+    KeepMarks(BTreeMap<char, Stop>),
     /// Where the playhead goes.
     Jump(Jump),
     /// These rows of the timeline.
@@ -216,6 +221,10 @@ pub enum Slot {
     Summary,
     /// What is wrong with the file.
     Problems,
+    /// The marks that were kept.
+    Marks,
+    /// The marks to be kept.
+    KeepMarks,
     /// The rows of the timeline.
     Timeline,
     /// The strip.
@@ -252,6 +261,8 @@ impl Job {
             Self::Refresh => Slot::Refresh,
             Self::Summary => Slot::Summary,
             Self::Problems => Slot::Problems,
+            Self::Marks => Slot::Marks,
+            Self::KeepMarks(_) => Slot::KeepMarks,
             Self::Jump(_) => Slot::Jump,
             Self::Timeline { .. } | Self::Steps { .. } => Slot::Timeline,
             Self::Strip { .. } => Slot::Strip,
@@ -304,6 +315,10 @@ pub enum Answer {
     Summary(Box<Summary>),
     /// To [`Job::Problems`]: the first of them, a sentence each.
     Problems(Vec<SafeText>),
+    /// To [`Job::Marks`].
+    Marks(BTreeMap<char, Stop>),
+    /// To [`Job::KeepMarks`], where it did not work: why.
+    NotKept(SafeText),
     /// To [`Job::Jump`]; `None` when there is no such landmark.
     Jump(Answered<Option<Stop>>),
     /// To [`Job::Timeline`] and [`Job::Steps`].

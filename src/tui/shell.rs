@@ -1,6 +1,6 @@
 //! The screen as the command line asks for it: shown, or drawn into a picture.
 
-use super::app::AppOptions;
+use super::app::{AppOptions, Keeping};
 use super::frame::{FrameOptions, frame};
 use super::run::{Ending, RunError, RunOptions, run};
 use super::terminal::{Mouse, TerminalError};
@@ -15,7 +15,10 @@ pub struct TerminalScreen;
 impl Screen for TerminalScreen {
     fn show(&self, debugger: Debugger, start: Start) -> Result<Answer, Failure> {
         let options = RunOptions {
-            app: app_options(start)?,
+            app: AppOptions {
+                keeping: Keeping::Kept,
+                ..app_options(start)?
+            },
         };
         match run(debugger, options) {
             Ok(Ending::Asked) => Ok(Answer::Yes),
@@ -58,6 +61,8 @@ fn app_options(start: Start) -> Result<AppOptions, Failure> {
         None => Palette::TERMINAL,
     };
     Ok(AppOptions {
+        // A picture is drawn, and leaves nothing.
+        keeping: Keeping::Forgotten,
         start: start.place,
         is_following: start.is_following,
         colors: if start.has_colors {

@@ -29,19 +29,26 @@ pub struct Worker {
     lanes: [Arc<Mailbox>; LANES],
 }
 
+/// The thread that writes what a person left.
+const KEEPING: usize = 7;
+
 /// How many threads there are.
-const LANES: usize = 7;
+const LANES: usize = 8;
+
+/// So long it is waited for when the screen closes.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The thread that serves a slot.
 const fn lane_of(slot: Slot) -> usize {
     match slot {
-        Slot::Jump | Slot::Summary | Slot::Timeline | Slot::Changes | Slot::Tree => 0,
+        Slot::Jump | Slot::Summary | Slot::Marks | Slot::Timeline | Slot::Changes | Slot::Tree => 0,
         Slot::Diff | Slot::Detail | Slot::File | Slot::Raw | Slot::Fetch | Slot::Problems => 1,
         Slot::Strip => 2,
         Slot::Paint | Slot::PaintDiff => 3,
         Slot::Search => 4,
         Slot::Watch | Slot::Refresh => 5,
         Slot::Statistics => 6,
+        Slot::KeepMarks => KEEPING,
     }
 }
 
@@ -96,6 +103,9 @@ impl Drop for Worker {
     fn drop(&mut self) {
         for mailbox in &self.lanes {
             mailbox.close();
+        }
+        if let Some(keeping) = self.lanes.get(KEEPING) {
+            keeping.wait_until_done(LAST_WORDS);
         }
     }
 }

@@ -80,7 +80,12 @@ impl Fake {
     pub(crate) fn answer(&mut self, job: &Job, reply: &mut dyn FnMut(Answer)) {
         *self.asked.entry(job.slot()).or_default() += 1;
         let answer = match job {
-            Job::Watch | Job::Unwatch | Job::StopSearch | Job::StopStatistics => return,
+            Job::Watch
+            | Job::Unwatch
+            | Job::StopSearch
+            | Job::StopStatistics
+            | Job::KeepMarks(_) => return,
+            Job::Marks => Answer::Marks(BTreeMap::new()),
             Job::Refresh => Answer::Refreshed(Ok(self.refresh)),
             Job::Summary => Answer::Summary(Box::new(self.summary())),
             Job::Problems => Answer::Problems(vec![text("line 77: not JSON")]),

@@ -1,11 +1,12 @@
 //! Keys, pastes, the mouse, sizes and a tape that grows, as a terminal sends them.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write as _;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::pty::Pty;
-use super::{PATIENCE, QUIET, SIZE, World, check_left_clean, count, state_of, tapes};
+use super::{PATIENCE, PROGRAM, QUIET, SIZE, World, check_left_clean, count, state_of, tapes};
 
 #[test]
 fn a_press_and_a_repeat_move_and_a_release_does_not() {
@@ -104,6 +105,30 @@ fn the_mouse_is_given_to_the_terminal_and_taken_back() {
     pty.send(b"q").unwrap();
     assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
     assert_eq!(switched(&pty, 'h'), 0);
+}
+
+#[test]
+fn a_mark_is_there_the_next_time_and_in_every_command() {
+    let world = World::new(tapes::prompts(20));
+    let tape = fs::read(&world.tape).unwrap();
+    let mut pty = world.open(&[]);
+    pty.send(b"hhhmaq").unwrap();
+    assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
+    let show = |place: &str| {
+        let mut show = Command::new(PROGRAM);
+        show.env_clear().env("HOME", world.directory.path());
+        let place = format!("{}@{place}", world.tape.display());
+        show.args(["show", &place, "--json"]).output().unwrap()
+    };
+    let (marked, counted) = (show("mark:a"), show("17"));
+    assert!(marked.status.success() && !marked.stdout.is_empty());
+    assert_eq!(marked.stdout, counted.stdout);
+    assert_eq!(show("mark:b").status.code(), Some(2));
+    let mut pty = world.open(&[]);
+    pty.send(b"'a").unwrap();
+    let is_there = |screen: &vt100::Screen| screen.contents().contains("step 17/20");
+    assert!(pty.wait_for(PATIENCE, is_there).unwrap());
+    assert_eq!(fs::read(&world.tape).unwrap(), tape);
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use crate::debugger::Direction;
 use crate::model::{StepNumber, Target};
 use crate::tui::action::ActionId;
-use crate::tui::app::{App, Tone};
+use crate::tui::app::{App, Keeping, Tone};
 use crate::tui::job::{Job, Jump, Landmark, Stop};
 use crate::tui::travel::{Arrival, Errand, Follow, UnderWay};
 
@@ -106,7 +106,7 @@ impl App {
         }
     }
 
-    /// Asks the worker where a move leads. A mark is known without it.
+    /// Asks the worker where a move leads. A mark with a letter is known without it.
     pub(in crate::tui) fn depart(&mut self, jump: Jump, errand: Errand) {
         if let Jump::Place(place) = &jump
             && let Target::Mark(name) = &place.target
@@ -117,11 +117,10 @@ impl App {
                 (Some(letter), None) => self.travel.marks.get(&letter).copied(),
                 _ => None,
             };
-            match mark {
-                Some(stop) => self.land(errand, Some(stop)),
-                None => self.say(Tone::Error, &format!("no mark `{name}`; ma sets mark a")),
+            if mark.is_some() {
+                self.land(errand, mark);
+                return;
             }
-            return;
         }
         if self.travel.under_way.is_some() {
             self.travel.give_up();
@@ -223,6 +222,9 @@ impl App {
     pub(super) fn set_mark(&mut self, letter: char) {
         if let Some(stop) = self.travel.stop {
             self.travel.marks.insert(letter, stop);
+            if self.keeping == Keeping::Kept {
+                self.desk.ask(Job::KeepMarks(self.travel.marks.clone()));
+            }
             let step = stop.spot.step;
             self.say(
                 Tone::Plain,
@@ -321,6 +323,7 @@ impl App {
     pub(super) fn start_over(&mut self) {
         self.summary.outdate();
         self.problems.outdate();
+        self.kept.clear();
         self.timeline.rows.clear();
         self.timeline.strip.clear();
         self.state.tree.clear();

@@ -1,5 +1,6 @@
 //! What each job asks of the façade.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::iter;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, TryLockError};
@@ -122,6 +123,14 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
             let problems = debugger.problems().into_iter().take(MAX_PROBLEMS);
             Answer::Problems(problems.map(safe).collect())
         }
+        Job::Marks => {
+            let letter = |(name, spot): (String, Spot)| {
+                let letter = name.parse::<char>().ok()?;
+                Some((letter, stop_at(debugger, spot)))
+            };
+            Answer::Marks(debugger.marks().into_iter().filter_map(letter).collect())
+        }
+        Job::KeepMarks(marks) => return keep(debugger, marks),
         Job::Jump(jump) => Answer::Jump(land(debugger, jump)),
         Job::Timeline { branch, steps } => {
             Answer::Timeline(debugger.timeline(*branch, steps.clone()))
@@ -218,10 +227,27 @@ fn land(debugger: &Debugger, jump: &Jump) -> Answered<Option<Stop>> {
             landmarks.take(*count as usize).last()
         }
     };
-    Ok(spot.map(|spot| Stop {
+    Ok(spot.map(|spot| stop_at(debugger, spot)))
+}
+
+fn stop_at(debugger: &Debugger, spot: Spot) -> Stop {
+    Stop {
         branch: debugger.line_of(spot),
         spot,
-    }))
+    }
+}
+
+/// Says nothing where it worked.
+fn keep(debugger: &Debugger, marks: &BTreeMap<char, Stop>) -> Option<Answer> {
+    let named: Vec<(String, Stop)> = marks
+        .iter()
+        .map(|(letter, stop)| (letter.to_string(), *stop))
+        .collect();
+    let marks = named
+        .iter()
+        .map(|(name, stop)| (name.as_str(), stop.branch, stop.spot));
+    let error = debugger.keep_marks(marks).err()?;
+    Some(Answer::NotKept(safe(error)))
 }
 
 fn next_landmark(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::tui::job::{Request, Slot};
 
@@ -16,6 +17,8 @@ pub(super) struct Mailbox {
 struct Waiting {
     requests: BTreeMap<Slot, Request>,
     is_closed: bool,
+    /// A request was taken out, and no other was asked for since.
+    is_busy: bool,
 }
 
 impl Mailbox {
@@ -33,12 +36,19 @@ impl Mailbox {
     /// Waits for the next request; `None` when there will be none any more.
     pub(super) fn next(&self) -> Option<Request> {
         let mut waiting = self.lock();
+        waiting.is_busy = false;
+        self.changed.notify_all();
         loop {
+            // What a person left is kept all the same.
             if waiting.is_closed {
-                return None;
+                waiting.requests.retain(|slot, _| *slot == Slot::KeepMarks);
             }
             if let Some((_, request)) = waiting.requests.pop_first() {
+                waiting.is_busy = true;
                 return Some(request);
+            }
+            if waiting.is_closed {
+                return None;
             }
             waiting = self
                 .changed
@@ -57,6 +67,15 @@ impl Mailbox {
     pub(super) fn close(&self) {
         self.lock().is_closed = true;
         self.changed.notify_all();
+    }
+
+    /// Waits until nothing is left to be done here, and not longer than this.
+    pub(super) fn wait_until_done(&self, patience: Duration) {
+        let is_undone = |waiting: &mut Waiting| waiting.is_busy || !waiting.requests.is_empty();
+        let waited = self
+            .changed
+            .wait_timeout_while(self.lock(), patience, is_undone);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
