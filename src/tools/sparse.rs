@@ -110,6 +110,7 @@ impl Sparse {
             places.retain(|place| place.line == anchor.line);
         }
         match (places.as_slice(), anchor) {
+            ([place], None) if place.may_begin_above(replacement.old) => Err(EditError::Unknown),
             ([place], _) => {
                 self.replace_at(place, replacement);
                 Ok(())
@@ -229,6 +230,19 @@ impl Sparse {
     }
 }
 
+impl Place {
+    /// Whether the text may really stand a little earlier, on lines that are not known: one
+    /// that overlaps itself, such as two newlines, is found where the first of them begins.
+    fn may_begin_above(&self, old: &str) -> bool {
+        let overlaps_itself = old
+            .char_indices()
+            .skip(1)
+            .filter_map(|(at, _)| old.get(at..))
+            .any(|tail| old.starts_with(tail));
+        self.first > 1 && self.at < old.len() && overlaps_itself
+    }
+}
+
 /// A text found within a range of known lines.
 struct Place {
     /// The line on which it begins.
@@ -318,6 +332,15 @@ mod tests {
         let error = sparse.replace(&only("b", "c"), None);
         assert_eq!(error, Err(EditError::Unknown));
         assert_eq!(sparse.to_known(), before);
+    }
+
+    #[test]
+    fn a_text_that_overlaps_itself_is_not_placed_below_unknown_lines() {
+        let seen = lines(None, &[(2, "\n\n")]);
+        let mut sparse = Sparse::of(&seen);
+        let error = sparse.replace(&only("\n\n", "\na"), None);
+        assert_eq!(error, Err(EditError::Unknown));
+        assert_eq!(sparse.to_known(), seen);
     }
 
     #[test]
