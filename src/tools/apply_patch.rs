@@ -2,7 +2,7 @@
 //!
 //! A patch adds, deletes and updates files. An update's chunks are found by their text, not
 //! by line numbers, in up to four ever laxer ways ([`seek`](mod@seek)). The rules are
-//! those of the tool (design, transcripts 3.2). Files of CRLF keep it: a chunk's lines match
+//! those of the tool. Files of CRLF keep it: a chunk's lines match
 //! modulo the carriage return, and new lines are given one.
 //!
 //! Nothing here knows where files are: a path is text as the patch has it, and an update

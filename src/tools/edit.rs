@@ -1,6 +1,6 @@
 //! Claude Code's `Edit` and `MultiEdit`: a text is replaced by another.
 //!
-//! The rules, as measured on real runs (design, transcripts 3.1): the old text must occur
+//! The rules, as measured on real runs: the old text must occur
 //! exactly once, unless all occurrences are meant; no old text creates a file; and a text
 //! that is deleted takes the newline after it along, when it is followed by one and does
 //! not end with one itself. Where all occurrences are deleted and at least one is followed
