@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{ChangeRow, Debugger, DiffView, FileContent, ReadError};
-use crate::model::{Certainty, ChangeKind, Cursor, EntryKind, Kind, TapePath};
+use crate::model::{Certainty, Cursor, EntryKind, Kind, TapePath};
 use crate::state::{Change, PathId};
 use crate::text::{FileDiff, SafeText, diff};
 
@@ -139,14 +139,6 @@ impl Debugger {
             after: two.into_bytes(),
             remarks,
         })
-    }
-
-    /// How one path differs between two places, if it does.
-    pub fn change_of(&self, from: Cursor, to: Cursor, path: &TapePath) -> Option<ChangeRow> {
-        let node = self.state.paths.find(path)?;
-        let change = self.state.change(&self.tape.index.blobs, node, from, to)?;
-        self.change_row(&change)
-            .filter(|row| row.change != ChangeKind::Suspected)
     }
 }
 

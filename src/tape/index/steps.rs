@@ -119,12 +119,6 @@ impl Steps {
             .map_or(Outcome::None, |packed| Packed(*packed).outcome())
     }
 
-    /// The last step that was opened at or before an event.
-    pub fn opened_by(&self, position: u32) -> Option<u32> {
-        let after = self.opened.partition_point(|opened| *opened <= position);
-        after.checked_sub(1).map(|step| step as u32)
-    }
-
     /// How many steps were opened before an event.
     pub(super) fn opened_before(&self, position: u32) -> u32 {
         self.opened.partition_point(|opened| *opened < position) as u32

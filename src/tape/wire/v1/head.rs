@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::key::Key;
-use crate::model::{BlobHash, Kind, LineHash, Outcome, PathError, TapePath};
+use crate::model::{BlobHash, Kind, Outcome, PathError, TapePath};
 use crate::tape::wire::Text;
 
 /// How a content travels.
@@ -170,14 +170,6 @@ impl<'a> RawHead<'a> {
     /// The hash of the content before.
     pub fn was_hash(&self) -> Option<BlobHash> {
         hash_of(self.was)
-    }
-
-    /// The hash of the line before, if it is there and well formed.
-    pub fn prev_hash(&self) -> Option<LineHash> {
-        std::str::from_utf8(self.prev?.as_inside())
-            .ok()?
-            .parse()
-            .ok()
     }
 
     /// Whether a field of this name belongs to the head.
