@@ -13,9 +13,11 @@ use serde_json::{Map, Value, json};
 use super::open::Opened;
 use super::{OpenError, OpenOptions, Source};
 use crate::import::Report;
-use crate::import::base::{BaseError, open_base};
+use crate::import::base::{BaseError, open_base, proposed_base};
 use crate::import::claude_code::{self, Options, Transcript};
-use crate::model::{Body, Certainty, Cursor, EntryKind, Event, Outcome, Problem, ProblemKind};
+use crate::model::{
+    Body, Certainty, Cursor, EntryKind, Event, Header, Outcome, Problem, ProblemKind,
+};
 use crate::state::State;
 use crate::tape::{
     RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Tape, TapeBytes,
@@ -210,6 +212,17 @@ fn keep(
     fs::rename(&tape, kept)?;
     begun.keep();
     Ok(file)
+}
+
+/// What a person should know of the base that was named, if there is a better one.
+pub(super) fn proposal(header: &Header, options: &OpenOptions) -> Option<String> {
+    let named = options.base.as_deref()?;
+    let here = options.places.here.as_deref().unwrap_or(Path::new("."));
+    let branch = header.source.get(claude_code::GIT_BRANCH)?.as_str()?;
+    let better = proposed_base(named, here, branch)?;
+    Some(format!(
+        "the run was on the branch {branch}; in {named}, `--base {better}` gives the files as committed"
+    ))
 }
 
 fn importer_options(options: &OpenOptions) -> Result<Options, ImportError> {

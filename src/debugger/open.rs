@@ -144,6 +144,7 @@ impl Debugger {
                 let provenance = import::Provenance::of(&run.tape);
                 run.transcript_problems = provenance.problems;
                 run.notices = provenance.notices;
+                run.notices.extend(import::proposal(&run.header, options));
                 (run, Sort::Whole)
             }
             Format::Empty if options.awaits_content => {

@@ -47,11 +47,13 @@ pub fn open_base(named: &str, here: &Path) -> Result<Base, BaseError> {
     }
 }
 
-/// The branch that is checked out in a directory's repository, if it is the root of one.
-pub fn branch_of(directory: &Path) -> Option<String> {
-    let repository = open_repository(directory).ok()?;
-    let head = repository.head_name().ok()??;
-    Some(head.shorten().to_string())
+/// A better base than a directory that is a repository: the branch that the run was on, if
+/// the repository has it. The files of the directory may be of another time.
+pub fn proposed_base(named: &str, here: &Path, branch: &str) -> Option<String> {
+    let directory = here.join(named);
+    let is_repository = !named.starts_with("git:") && directory.join(".git").exists();
+    open_commit(branch, is_repository.then_some(&directory)?).ok()?;
+    Some(format!("git:{branch}"))
 }
 
 fn open_directory(root: &Path) -> Result<Base, BaseError> {
@@ -167,7 +169,11 @@ mod tests {
         let base = open_base("git:trunk~1", &world.path().join("src")).unwrap();
         assert_eq!(get(&base, "src/a.rs").as_deref(), Some("one"));
         assert_eq!(get(&base, "src"), None);
-        assert_eq!(branch_of(world.path()).as_deref(), Some("trunk"));
+        let proposed = |named, branch| proposed_base(named, world.path(), branch);
+        assert_eq!(proposed(".", "trunk").as_deref(), Some("git:trunk"));
+        for (named, branch) in [(".", "nothing"), ("src", "trunk"), ("git:trunk", "trunk")] {
+            assert_eq!(proposed(named, branch), None, "{named} {branch}");
+        }
         assert!(open_base("git:nothing", world.path()).is_err());
     }
 }

@@ -49,6 +49,8 @@ use crate::model::Header;
 
 /// The name of the format, as headers and raw events carry it.
 pub const FORMAT: &str = "claude-code";
+/// The field of a header's source that names the git branch the run was on.
+pub const GIT_BRANCH: &str = "git_branch";
 /// Part of the tape's id: another importer may give other events for the same bytes.
 const IMPORTER_VERSION: &str = "claude-code-importer 1";
 

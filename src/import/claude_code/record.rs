@@ -33,6 +33,8 @@ pub(super) struct Record<'a> {
     #[serde(borrow)]
     pub(super) version: Text<'a>,
     #[serde(borrow)]
+    pub(super) git_branch: Text<'a>,
+    #[serde(borrow)]
     pub(super) agent_id: Text<'a>,
     #[serde(borrow)]
     pub(super) request_id: Text<'a>,

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::beside::Beside;
 use super::record::{Block, Message, Record, Returned};
-use super::{FORMAT, IMPORTER_VERSION, Options, Transcript};
+use super::{FORMAT, GIT_BRANCH, IMPORTER_VERSION, Options, Transcript};
 use crate::import::lines::Lines;
 use crate::model::{BlobHash, Header, WallTime};
 
@@ -35,6 +35,8 @@ pub struct Survey {
     pub root: Option<String>,
     /// The program's version in its first record that has one.
     pub version: Option<String>,
+    /// The git branch in its first record that has one.
+    pub branch: Option<String>,
     /// The time of its first record that has one.
     pub started: Option<WallTime>,
     pub(super) agents: Vec<AgentFile>,
@@ -68,6 +70,7 @@ impl Survey {
             bytes: main.bytes,
             root: main.root.clone(),
             version: main.version.clone(),
+            branch: main.branch.clone(),
             started: main.started,
             agents: Vec::new(),
             beside: Beside::of(transcript.path(), session, history),
@@ -136,6 +139,8 @@ impl Survey {
             ("bytes", Value::from(self.bytes)),
         ];
         let source = source.map(|(what, value)| (what.to_owned(), value));
+        let branch = self.branch.clone();
+        let branch = branch.map(|name| (GIT_BRANCH.to_owned(), Value::from(name)));
         let version = self.version.as_deref().unwrap_or_default();
         Header {
             format: 1,
@@ -146,7 +151,7 @@ impl Survey {
             recorder: None,
             covers: Map::from_iter(covers),
             parent: None,
-            source: Map::from_iter(source),
+            source: source.into_iter().chain(branch).collect(),
         }
     }
 
@@ -172,6 +177,7 @@ struct Pass {
     bytes: u64,
     root: Option<String>,
     version: Option<String>,
+    branch: Option<String>,
     started: Option<WallTime>,
     session: Option<String>,
     /// Results that name the agent that a call started.
@@ -193,6 +199,7 @@ impl Pass {
             bytes: 0,
             root: None,
             version: None,
+            branch: None,
             started: None,
             session: None,
             ended: Vec::new(),
@@ -229,6 +236,8 @@ impl Pass {
             };
             self.root = found(&self.root, record.cwd.get());
             self.version = found(&self.version, record.version.get());
+            let branch = record.git_branch.get().filter(|name| !name.is_empty());
+            self.branch = found(&self.branch, branch);
             self.session = found(&self.session, record.session_id.get());
             let time = || record.timestamp.get().and_then(WallTime::parse);
             self.started = self.started.or_else(time);
