@@ -11,6 +11,8 @@
 mod apply;
 mod changes;
 mod entry;
+mod lists;
+mod log;
 mod lookup;
 mod paths;
 mod snapshot;

@@ -59,6 +59,12 @@ impl IndexSink for State {
             Op::Observe => self.observe(index, event, path, head),
         }
     }
+
+    fn caught_up(&mut self) {
+        for branch in &mut self.branches {
+            branch.log.settle();
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -346,7 +352,7 @@ impl State {
         suspected.extend(
             own.path_suspects
                 .keys()
-                .filter(|path| own.list(**path).is_empty()),
+                .filter(|path| own.log.of_path(**path).next().is_none()),
         );
         if may_touch_any {
             self.suspect_all(parent, event.position);
@@ -393,14 +399,10 @@ impl State {
         let Some(own) = self.branches.get(usize::from(branch)) else {
             return Vec::new();
         };
-        let mut paths: Vec<PathId> = own
-            .touched(from, to)
-            .iter()
-            .map(|(_, path)| *path)
-            .collect();
+        let mut paths: Vec<PathId> = own.touched(from, to).collect();
         paths.sort_unstable();
         paths.dedup();
-        let last = |path| Some((path, own.entry_at(path, to)?));
+        let last = |path| Some((path, own.log.last_of(path, to)?));
         paths.into_iter().filter_map(last).collect()
     }
 
@@ -447,7 +449,7 @@ impl State {
 
     pub(super) fn push(&mut self, branch: u16, path: PathId, entry: Entry) {
         if let Some(branch) = self.branches.get_mut(usize::from(branch)) {
-            branch.push(path, entry);
+            branch.log.push(path, entry);
         }
     }
 }

@@ -117,7 +117,7 @@ impl State {
             return;
         };
         let start = paths.len();
-        paths.extend(branch.touched(from, to).iter().map(|(_, path)| *path));
+        paths.extend(branch.touched(from, to));
         for (path, suspects) in &branch.path_suspects {
             if last_before(suspects, to).is_some_and(|at| at >= from) {
                 paths.push(*path);

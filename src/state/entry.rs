@@ -3,14 +3,14 @@
 use crate::model::{Certainty, EntryKind};
 use crate::tape::BlobId;
 
-/// What became of a path at an event: twelve bytes.
+/// What became of a path at an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// The event.
     pub(super) position: u32,
     /// A blob's number, or the event that holds the known lines or the link's text.
-    payload: u32,
-    bits: u32,
+    pub(super) payload: u32,
+    pub(super) bits: u32,
 }
 
 const MODE: u32 = 0o7777;
@@ -72,6 +72,14 @@ impl FileState {
 }
 
 impl Entry {
+    /// A bit that no entry has: the log marks rows with it.
+    pub(super) const ELSEWHERE: u32 = 1 << 31;
+
+    /// Whether it leads to a content.
+    pub(super) const fn has_payload(self) -> bool {
+        (self.bits >> KNOWN_SHIFT) & 7 != 0
+    }
+
     pub(super) fn absent(position: u32) -> Self {
         Self {
             position,

@@ -30,7 +30,7 @@ impl State {
     /// branches, without regard to certainty.
     pub(super) fn entry(&self, branch: u16, path: PathId, position: u32) -> Option<Entry> {
         self.chain(branch, position)
-            .find_map(|(branch, position)| branch.entry_at(path, position))
+            .find_map(|(branch, position)| branch.log.last_of(path, position))
     }
 
     /// The entry that counts. Before the first one, what a later look at the file showed:
@@ -42,7 +42,7 @@ impl State {
         let firsts = self
             .chain(cursor.branch, u32::MAX)
             .filter_map(|(branch, limit)| {
-                let first = branch.list(path).first().copied()?;
+                let first = branch.log.of_path(path).next()?;
                 (first.position < limit).then_some(first)
             });
         let first = firsts.min_by_key(|first| first.position)?;

@@ -67,8 +67,8 @@ impl State {
         let is_first = branch.proofs.is_empty();
         let mut told = std::mem::take(&mut branch.told);
         if !told.proven.is_empty() {
-            for (_, path) in branch.touched(told.position, event.position) {
-                forget(&mut told.proven, &self.paths, *path);
+            for path in branch.touched(told.position, event.position) {
+                forget(&mut told.proven, &self.paths, path);
             }
         }
         let mut directories = std::mem::take(&mut self.directories);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::entry::Entry;
+use super::log::Log;
 use super::paths::{PathId, PathTable};
 use super::snapshot::{Directories, Told};
 
@@ -18,14 +18,12 @@ pub struct State {
 }
 
 /// What happened on one branch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Branch {
     /// The branch it left, and how many events had happened.
     pub(super) parent: Option<(u16, u32)>,
-    /// Entries by path, each list in order.
-    lists: Lists,
-    /// Which path each entry was for, in order: what changed between two cursors.
-    order: Vec<(u32, PathId)>,
+    /// What became of its paths.
+    pub(super) log: Log,
     /// Events after which any file may have been written.
     pub(super) suspects: Vec<u32>,
     /// Events after which a path or what is below it may have been written.
@@ -38,75 +36,31 @@ pub(super) struct Branch {
     pub(super) told: Told,
 }
 
-/// The main line has entries for most paths, other branches for few.
-#[derive(Clone, Debug)]
-enum Lists {
-    Dense(Vec<Vec<Entry>>),
-    Sparse(HashMap<PathId, Vec<Entry>>),
-}
-
-impl Default for Lists {
-    fn default() -> Self {
-        Self::Sparse(HashMap::new())
-    }
-}
-
 impl Branch {
     pub(super) fn main() -> Self {
-        Self {
-            lists: Lists::Dense(Vec::new()),
-            ..Self::default()
-        }
+        Self::of(None, Log::dense())
     }
 
     /// A branch that leaves its parent after so many events.
     pub(super) fn leaving(parent: (u16, u32)) -> Self {
+        Self::of(Some(parent), Log::sparse())
+    }
+
+    fn of(parent: Option<(u16, u32)>, log: Log) -> Self {
         Self {
-            parent: Some(parent),
-            ..Self::default()
+            parent,
+            log,
+            suspects: Vec::new(),
+            path_suspects: HashMap::new(),
+            proofs: Vec::new(),
+            savepoints: Vec::new(),
+            told: Told::default(),
         }
-    }
-
-    pub(super) fn push(&mut self, path: PathId, entry: Entry) {
-        self.order.push((entry.position, path));
-        let list = match &mut self.lists {
-            Lists::Dense(lists) => {
-                let at = path.0 as usize;
-                if lists.len() <= at {
-                    lists.resize(at + 1, Vec::new());
-                }
-                lists.get_mut(at)
-            }
-            Lists::Sparse(lists) => Some(lists.entry(path).or_default()),
-        };
-        let Some(list) = list else { return };
-        // Most paths are written a few times: grow by little.
-        if list.len() == list.capacity() {
-            list.reserve_exact((list.len() / 4).max(2));
-        }
-        list.push(entry);
-    }
-
-    /// All entries of a path on this branch, in order.
-    pub(super) fn list(&self, path: PathId) -> &[Entry] {
-        match &self.lists {
-            Lists::Dense(lists) => lists.get(path.0 as usize).map_or(&[], Vec::as_slice),
-            Lists::Sparse(lists) => lists.get(&path).map_or(&[], Vec::as_slice),
-        }
-    }
-
-    /// The last entry of a path among the first `position` events.
-    pub(super) fn entry_at(&self, path: PathId, position: u32) -> Option<Entry> {
-        let list = self.list(path);
-        let after = list.partition_point(|entry| entry.position < position);
-        list.get(after.checked_sub(1)?).copied()
     }
 
     /// The paths with entries among the events from `from` on and before `to`.
-    pub(super) fn touched(&self, from: u32, to: u32) -> &[(u32, PathId)] {
-        let start = self.order.partition_point(|(position, _)| *position < from);
-        let end = self.order.partition_point(|(position, _)| *position < to);
-        self.order.get(start..end.max(start)).unwrap_or_default()
+    pub(super) fn touched(&self, from: u32, to: u32) -> impl Iterator<Item = PathId> {
+        self.log.paths_between(from, to)
     }
 }
 
@@ -127,7 +81,8 @@ impl State {
     /// The paths that an event on a branch was for.
     pub fn touched_by(&self, branch: u16, position: u32) -> impl Iterator<Item = PathId> {
         let branch = self.branches.get(usize::from(branch));
-        let touched = branch.map_or(&[][..], |branch| branch.touched(position, position + 1));
-        touched.iter().map(|(_, path)| *path)
+        branch
+            .into_iter()
+            .flat_map(move |branch| branch.touched(position, position.saturating_add(1)))
     }
 }

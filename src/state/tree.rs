@@ -70,7 +70,7 @@ impl State {
             let Some(branch) = self.branches.get(usize::from(number)) else {
                 break;
             };
-            let entries = branch.list(path).iter().filter(|entry| {
+            let entries = branch.log.of_path(path).filter(|entry| {
                 entry.position < limit && (!entry.is_observed() || entry.is_outside())
             });
             versions.extend(entries.map(|entry| Cursor {

@@ -40,6 +40,9 @@ pub trait IndexSink {
         false
     }
 
+    /// All that stands on the tape was told, for now.
+    fn caught_up(&mut self) {}
+
     /// A line as it stands; see [`ScanSink::line`]. A break ends the pass.
     fn line(&mut self, _line: &[u8], _at: ScanEnd) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -70,6 +73,7 @@ impl Index {
         // Of the last line, only the head was looked at: what else stands on it?
         let last = pass.unproven.take();
         pass.prove_line(last, end.offset);
+        sink.caught_up();
         Ok(end)
     }
 }

@@ -1,0 +1,159 @@
+//! For each path a list of numbers, ascending, all in one column.
+//!
+//! A list is always a slice, so that it can be searched in halves. One that outgrows its
+//! room moves to the end of the column; what it leaves behind is given back when the column
+//! is packed. What the numbers mean is not known here.
+
+use std::collections::HashMap;
+
+use super::paths::PathId;
+
+/// Lists of numbers by path.
+#[derive(Clone, Debug)]
+pub(super) struct Lists {
+    numbers: Vec<u32>,
+    runs: Runs,
+    /// Numbers in all lists.
+    held: usize,
+}
+
+/// Where a list lies in the column: twelve bytes a path.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    start: u32,
+    len: u32,
+    /// Places that it may fill before it has to move.
+    room: u32,
+}
+
+/// The main line has lists for most paths, other branches for few.
+#[derive(Clone, Debug)]
+enum Runs {
+    Dense(Vec<Run>),
+    Sparse(HashMap<PathId, Run>),
+}
+
+/// The column may be so many times as long as what it holds while lists grow.
+const SPREAD: usize = 3;
+/// Below this length, packing gains nothing.
+const SMALL: usize = 1 << 10;
+
+impl Lists {
+    /// For a branch with lists for most paths.
+    pub(super) const fn dense() -> Self {
+        Self::of(Runs::Dense(Vec::new()))
+    }
+
+    /// For a branch with lists for few paths.
+    pub(super) fn sparse() -> Self {
+        Self::of(Runs::Sparse(HashMap::new()))
+    }
+
+    const fn of(runs: Runs) -> Self {
+        Self {
+            numbers: Vec::new(),
+            runs,
+            held: 0,
+        }
+    }
+
+    /// The list of a path.
+    pub(super) fn get(&self, path: PathId) -> &[u32] {
+        let run = match &self.runs {
+            Runs::Dense(runs) => runs.get(path.0 as usize),
+            Runs::Sparse(runs) => runs.get(&path),
+        };
+        let Some(run) = run else { return &[] };
+        let start = run.start as usize;
+        let end = start + run.len as usize;
+        self.numbers.get(start..end).unwrap_or_default()
+    }
+
+    /// Adds a number, higher than all before it, to the list of a path.
+    pub(super) fn push(&mut self, path: PathId, number: u32) {
+        if self.numbers.len() > SMALL && self.numbers.len() > SPREAD * (self.held + 1) {
+            self.pack();
+        }
+        let run = match &mut self.runs {
+            Runs::Dense(runs) => {
+                let at = path.0 as usize;
+                if runs.len() <= at {
+                    runs.resize(at + 1, Run::default());
+                }
+                runs.get_mut(at)
+            }
+            Runs::Sparse(runs) => Some(runs.entry(path).or_default()),
+        };
+        let Some(run) = run else { return };
+        if run.len == run.room {
+            let start = run.start as usize;
+            let moved = self.numbers.len();
+            self.numbers
+                .extend_from_within(start..start + run.len as usize);
+            run.start = moved as u32;
+            run.room += (run.len / 2).max(2);
+            self.numbers.resize(moved + run.room as usize, u32::MAX);
+        }
+        if let Some(place) = self.numbers.get_mut((run.start + run.len) as usize) {
+            *place = number;
+        }
+        run.len += 1;
+        self.held += 1;
+    }
+
+    /// Gives back what no list uses, where that is worth the copy.
+    pub(super) fn settle(&mut self) {
+        if self.numbers.len() > self.held + self.held / 8 + SMALL {
+            self.pack();
+        }
+    }
+
+    fn pack(&mut self) {
+        let mut packed = Vec::with_capacity(self.held);
+        let mut keep = |run: &mut Run| {
+            let start = run.start as usize;
+            let list = self.numbers.get(start..start + run.len as usize);
+            run.start = packed.len() as u32;
+            run.room = run.len;
+            packed.extend_from_slice(list.unwrap_or_default());
+        };
+        match &mut self.runs {
+            Runs::Dense(runs) => runs.iter_mut().for_each(&mut keep),
+            Runs::Sparse(runs) => runs.values_mut().for_each(&mut keep),
+        }
+        self.numbers = packed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn lists_hold_what_was_pushed_however_they_move(
+            paths in prop::collection::vec(prop_oneof![0..4_u32, 0..600_u32], 0..6000),
+            settle_after in 0..6000_usize,
+        ) {
+            for mut lists in [Lists::dense(), Lists::sparse()] {
+                let mut expected: HashMap<u32, Vec<u32>> = HashMap::new();
+                for (number, path) in paths.iter().enumerate() {
+                    lists.push(PathId(*path), number as u32);
+                    expected.entry(*path).or_default().push(number as u32);
+                    if number == settle_after {
+                        lists.settle();
+                    }
+                }
+                lists.settle();
+                for path in 0..600 {
+                    let list = expected.remove(&path).unwrap_or_default();
+                    prop_assert_eq!(lists.get(PathId(path)), list.as_slice());
+                }
+                let bound = lists.held + lists.held / 8 + SMALL;
+                prop_assert!(lists.numbers.len() <= bound);
+            }
+        }
+    }
+}
