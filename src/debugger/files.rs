@@ -104,15 +104,15 @@ impl Debugger {
 
     /// The hash and the length of a blob, from the line that holds it, or that named it.
     pub(super) fn blob_head(&self, id: BlobId, named_at: u32) -> (Option<BlobHash>, Option<u64>) {
-        let prefix = self.tape.index.blobs.prefix(id);
-        let positions = [self.tape.index.blobs.position(id), Some(named_at)];
+        let blobs = &self.tape.index.blobs;
+        let positions = [blobs.position(id), Some(named_at)];
         for position in positions.into_iter().flatten() {
             let told = self
                 .tape
                 .with_head(position, |head| (head.blob_hash(), head.len));
             let Ok(Ok((hash, len))) = told else { continue };
             if let Some(hash) = hash
-                && Some(hash.prefix()) == prefix
+                && blobs.find(&hash) == Some(id)
             {
                 return (Some(hash), len);
             }
@@ -123,7 +123,7 @@ impl Debugger {
                 _ => continue,
             };
             if let Content::Blob { hash, len, .. } = content
-                && Some(hash.prefix()) == prefix
+                && blobs.find(&hash) == Some(id)
             {
                 return (Some(hash), Some(len));
             }

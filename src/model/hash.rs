@@ -35,6 +35,14 @@ impl BlobHash {
         u64::from_be_bytes(first)
     }
 
+    /// The same of a hash as it is written, of which only these digits are read.
+    pub(crate) fn prefix_in(text: &[u8]) -> Option<u64> {
+        let digits: &[u8; 16] = text.strip_prefix(b"b3:")?.first_chunk()?;
+        digits.iter().try_fold(0, |prefix, digit| {
+            Some((prefix << 4) | u64::from(hex_digit(*digit)?))
+        })
+    }
+
     /// The first ten hex digits, for people.
     pub fn short(&self) -> String {
         let mut text = String::new();

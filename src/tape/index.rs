@@ -189,9 +189,9 @@ impl Index {
         self.steps.flag(step, StepFlags::OUTSIDE);
     }
 
-    /// The number of a blob that a content of the tape names.
+    /// The number of a blob that a snapshot lists.
     pub(crate) fn name_blob(&mut self, hash: &BlobHash) -> BlobId {
-        self.blobs.intern(hash.prefix())
+        self.blobs.list(hash.prefix())
     }
 
     /// The step that was open on a line after `position` events: the last one on it that

@@ -3,89 +3,212 @@
 use std::hash::BuildHasher as _;
 
 use foldhash::fast::FixedState;
-use hashbrown::HashTable;
+use hashbrown::HashMap;
 
 use crate::model::BlobHash;
 
 /// The index's number of a blob: equal bytes have equal numbers.
+///
+/// It is the position of the event that first named the blob. Blobs that a snapshot was the
+/// first to name have numbers from the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlobId(pub u32);
 
-const NOWHERE: u32 = u32::MAX;
-
-/// The blobs of a tape by the first 64 bits of their hash.
+/// The blobs of a tape by the first 64 bits of their hash: some 16 bytes a blob.
 ///
 /// Two blobs that share these bits are taken for one; whoever reads a blob checks its
 /// whole hash, so such a pair shows as damage and never as wrong bytes.
 #[derive(Clone, Debug, Default)]
 pub struct BlobTable {
+    /// Where each is found: at the slot that its prefix is mapped to, or the first free one
+    /// behind it. A slot that holds [`FREE`] is free.
     prefixes: Vec<u64>,
-    positions: Vec<u32>,
-    by_prefix: HashTable<u32>,
+    /// The number of the blob in each slot.
+    numbers: Vec<u32>,
+    len: usize,
+    /// A bit for each event that holds the bytes of the blob of its number.
+    here: Vec<u64>,
+    /// Of other numbers, the event that holds the bytes.
+    elsewhere: HashMap<u32, u32, FixedState>,
+    /// Blobs that a snapshot was the first to name.
+    listed: u32,
 }
+
+/// The prefix of no blob; one that has it is taken for its neighbour.
+const FREE: u64 = 0;
+/// Slots of the first table.
+const FIRST: usize = 64;
 
 impl BlobTable {
     /// How many different blobs were named.
     pub const fn len(&self) -> usize {
-        self.prefixes.len()
+        self.len
     }
 
     /// Whether none was named.
     pub const fn is_empty(&self) -> bool {
-        self.prefixes.is_empty()
+        self.len == 0
     }
 
     /// The number of a blob, if it was named.
     pub fn find(&self, hash: &BlobHash) -> Option<BlobId> {
-        self.find_prefix(hash.prefix())
-    }
-
-    /// The first 64 bits of a blob's hash.
-    pub fn prefix(&self, id: BlobId) -> Option<u64> {
-        self.prefixes.get(id.0 as usize).copied()
+        self.seek(key(hash.prefix())).ok()
     }
 
     /// The event that holds the bytes; `None` when they were not kept, or not yet.
     pub fn position(&self, id: BlobId) -> Option<u32> {
-        let position = self.positions.get(id.0 as usize).copied()?;
-        (position != NOWHERE).then_some(position)
+        let word = self.here.get(id.0 as usize / 64).copied().unwrap_or(0);
+        if word >> (id.0 % 64) & 1 == 1 {
+            return Some(id.0);
+        }
+        self.elsewhere.get(&id.0).copied()
     }
 
-    /// The number of a blob, new or known.
-    pub(super) fn intern(&mut self, prefix: u64) -> BlobId {
-        if let Some(id) = self.find_prefix(prefix) {
-            return id;
-        }
-        let id = self.prefixes.len() as u32;
-        self.prefixes.push(prefix);
-        self.positions.push(NOWHERE);
-        let prefixes = &self.prefixes;
-        self.by_prefix.insert_unique(hash(prefix), id, |id| {
-            hash(prefixes.get(*id as usize).copied().unwrap_or_default())
-        });
-        BlobId(id)
+    /// The number of a blob that the event at this position names.
+    pub(super) fn name(&mut self, prefix: u64, position: u32) -> BlobId {
+        self.seek_or_enter(prefix, BlobId(position))
+    }
+
+    /// The number of a blob that a snapshot lists.
+    pub(super) fn list(&mut self, prefix: u64) -> BlobId {
+        let next = BlobId(u32::MAX - self.listed);
+        let id = self.seek_or_enter(prefix, next);
+        self.listed += u32::from(id == next);
+        id
     }
 
     /// Notes that the event at this position holds the bytes. The first one counts.
     pub(super) fn store(&mut self, id: BlobId, position: u32) {
-        if let Some(slot) = self.positions.get_mut(id.0 as usize)
-            && *slot == NOWHERE
-        {
-            *slot = position;
+        if id.0 != position {
+            if self.position(id).is_none() {
+                self.elsewhere.insert(id.0, position);
+            }
+            return;
+        }
+        let at = position as usize / 64;
+        if self.here.len() <= at {
+            self.here.resize(at + 1, 0);
+        }
+        if let Some(word) = self.here.get_mut(at) {
+            *word |= 1 << (position % 64);
         }
     }
 
-    fn find_prefix(&self, prefix: u64) -> Option<BlobId> {
-        self.by_prefix
-            .find(hash(prefix), |id| {
-                self.prefixes.get(*id as usize) == Some(&prefix)
-            })
-            .map(|id| BlobId(*id))
+    fn seek_or_enter(&mut self, prefix: u64, next: BlobId) -> BlobId {
+        let key = key(prefix);
+        let free = match self.seek(key) {
+            Ok(id) => return id,
+            Err(free) => free,
+        };
+        self.len += 1;
+        // Four of five slots at most are taken.
+        if self.len * 5 > self.prefixes.len() * 4 {
+            self.grow();
+            if let Err(free) = self.seek(key) {
+                self.put(free, key, next.0);
+            }
+        } else {
+            self.put(free, key, next.0);
+        }
+        next
+    }
+
+    /// The number of a blob, or the slot where it would stand.
+    fn seek(&self, key: u64) -> Result<BlobId, usize> {
+        let mut slot = slot(key, self.prefixes.len());
+        loop {
+            match self.prefixes.get(slot) {
+                Some(found) if *found == key => {
+                    return Ok(BlobId(self.numbers.get(slot).copied().unwrap_or(0)));
+                }
+                Some(&FREE) => return Err(slot),
+                Some(_) => slot += 1,
+                None if slot == 0 => return Err(0),
+                None => slot = 0,
+            }
+        }
+    }
+
+    fn put(&mut self, slot: usize, key: u64, number: u32) {
+        if let (Some(prefix), Some(place)) =
+            (self.prefixes.get_mut(slot), self.numbers.get_mut(slot))
+        {
+            *prefix = key;
+            *place = number;
+        }
+    }
+
+    /// Grows by a quarter: a table that doubles is half empty half of the time. Slots keep
+    /// the order of what is mapped to them, so both tables are gone through from start to end.
+    #[cold]
+    fn grow(&mut self) {
+        let slots = (self.prefixes.len() / 4 * 5).max(FIRST);
+        let prefixes = std::mem::replace(&mut self.prefixes, vec![FREE; slots]);
+        let numbers = std::mem::replace(&mut self.numbers, vec![0; slots]);
+        for (key, number) in prefixes.into_iter().zip(numbers) {
+            if key != FREE
+                && let Err(free) = self.seek(key)
+            {
+                self.put(free, key, number);
+            }
+        }
     }
 }
 
-/// Prefixes are hash bits already, but come from a file: a fixed mix keeps a hostile tape
-/// from choosing the buckets trivially.
-fn hash(prefix: u64) -> u64 {
-    FixedState::with_seed(0x6a75_6b65).hash_one(prefix)
+const fn key(prefix: u64) -> u64 {
+    if prefix == FREE { FREE + 1 } else { prefix }
+}
+
+/// The slot that a key is mapped to. Prefixes are hash bits already, but come from a file: a
+/// fixed mix keeps a hostile tape from choosing the slots trivially.
+fn slot(key: u64, slots: usize) -> usize {
+    let mixed = FixedState::with_seed(0x6a75_6b65).hash_one(key);
+    ((u128::from(mixed) * slots as u128) >> 64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        /// Prefixes, whether an event or a snapshot names them, and whether the bytes are there.
+        #[test]
+        fn blobs_are_found_by_their_prefix_and_lead_to_the_first_event_with_their_bytes(
+            named in prop::collection::vec((0..2000_u64, 0..4_u8, any::<bool>()), 0..4000),
+        ) {
+            let mut table = BlobTable::default();
+            let mut expected: BTreeMap<u64, (BlobId, Option<u32>)> = BTreeMap::new();
+            for (position, (prefix, by, is_here)) in named.into_iter().enumerate() {
+                // The lowest prefixes as they are, others all over.
+                let prefix = if prefix < 9 { prefix } else { prefix.wrapping_mul(u64::MAX / 2000) };
+                let position = position as u32;
+                let id = match by {
+                    0 => table.list(prefix),
+                    _ => table.name(prefix, position),
+                };
+                // Zero is taken for one.
+                let known = expected.entry(prefix.max(1)).or_insert((id, None));
+                prop_assert_eq!(known.0, id);
+                if by > 0 && is_here {
+                    table.store(id, position);
+                    known.1.get_or_insert(position);
+                }
+            }
+            prop_assert_eq!(table.len(), expected.len());
+            let mut ids: Vec<_> = expected.values().map(|(id, _)| *id).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            prop_assert_eq!(ids.len(), expected.len());
+            for (prefix, (id, position)) in expected {
+                prop_assert_eq!(table.seek(prefix), Ok(id));
+                prop_assert_eq!(table.position(id), position);
+            }
+        }
+    }
 }

@@ -222,11 +222,13 @@ impl Index {
         if !(kind.is_file_change() || matches!(kind, Kind::FsObserve | Kind::Blob)) {
             return None;
         }
-        let (prefix, is_here) = match implied {
-            Some(hash) => (hash.prefix(), true),
-            None => (prefix_of(head.blob?.as_inside())?, head.enc.carries_blob()),
+        let (prefix, is_here) = if let Some(hash) = implied {
+            (hash.prefix(), true)
+        } else {
+            let prefix = BlobHash::prefix_in(head.blob?.as_inside())?;
+            (prefix, head.enc.carries_blob())
         };
-        let id = self.blobs.intern(prefix);
+        let id = self.blobs.name(prefix, position);
         if is_here {
             self.blobs.store(id, position);
         }
@@ -248,10 +250,4 @@ const fn tells_the_current_line(kind: Kind) -> bool {
             | Kind::End
             | Kind::Unknown
     )
-}
-
-/// The first 64 bits of a hash as it is written.
-fn prefix_of(text: &[u8]) -> Option<u64> {
-    let digits = text.strip_prefix(b"b3:")?.get(..16)?;
-    u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
