@@ -6,6 +6,7 @@
 
 mod blob_table;
 mod branches;
+mod calls;
 mod column;
 mod enter;
 mod events;

@@ -1,17 +1,12 @@
 //! Which step an event belongs to: §6 of the format, one event after the other.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-
 use foldhash::fast::FixedState;
-use hashbrown::{Equivalent, HashMap};
+use hashbrown::HashMap;
 
+use super::calls::Calls;
 use super::steps::{Lane, StepFlags, Steps};
 use crate::model::{Kind, Outcome, StepKind};
 use crate::tape::wire::{RawHead, Text};
-
-/// Calls that have returned and still find their step.
-const RETURNED_CALLS: usize = 64;
 
 /// What an event means for the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,12 +22,12 @@ pub(super) struct Grouped {
 /// What the grouping remembers between events.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Grouper {
-    /// The open step of each agent on each line.
+    /// Who the last event was of, and its open step.
+    seat: Seat,
+    seated: Option<Open>,
+    /// The open steps of all others.
     open: HashMap<Seat, Open, FixedState>,
-    /// Calls that still find their step, with the line they are on.
-    calls: HashMap<CallKey, Call, FixedState>,
-    /// The calls that have returned, the oldest first.
-    returned: VecDeque<CallKey>,
+    calls: Calls,
     /// The outside step that the event before belonged to.
     outside: Option<(u16, u32)>,
 }
@@ -42,24 +37,6 @@ type Seat = u32;
 
 const fn seat(lane: Lane) -> Seat {
     ((lane.line as u32) << 16) | lane.agent as u32
-}
-
-type CallKey = (u16, Arc<[u8]>);
-
-/// A call by its line and its id, without a copy of the id.
-#[derive(Hash)]
-struct CallName<'a>(u16, &'a [u8]);
-
-impl Equivalent<CallKey> for CallName<'_> {
-    fn equivalent(&self, key: &CallKey) -> bool {
-        self.0 == key.0 && *self.1 == *key.1
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Call {
-    step: u32,
-    has_returned: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +57,7 @@ impl Grouper {
         lane: Lane,
     ) -> Grouped {
         let outside = self.outside.take();
+        self.sit(seat(lane));
         if kind == Kind::Tape {
             return Grouped {
                 step: None,
@@ -90,13 +68,10 @@ impl Grouper {
         let mut grouped = |group: &mut Self, kind: StepKind, outcome: Outcome| {
             let step = steps.push(position, kind, outcome, lane);
             if kind != StepKind::Outside {
-                group.open.insert(
-                    seat(lane),
-                    Open {
-                        step,
-                        awaits_response: false,
-                    },
-                );
+                group.seated = Some(Open {
+                    step,
+                    awaits_response: false,
+                });
             }
             Grouped {
                 step: Some(step),
@@ -118,7 +93,7 @@ impl Grouper {
             Kind::ModelRequest => {
                 let opened = grouped(self, StepKind::Model, Outcome::Pending);
                 self.begin_call(lane, head.call, opened.step);
-                if let Some(open) = self.open.get_mut(&seat(lane)) {
+                if let Some(open) = &mut self.seated {
                     open.awaits_response = true;
                 }
                 return opened;
@@ -126,7 +101,7 @@ impl Grouper {
             Kind::ModelResponse => {
                 let outcome = head.outcome.unwrap_or(Outcome::Ok);
                 let known = self.end_call(lane, head.call);
-                let waiting = self.open.get_mut(&seat(lane));
+                let waiting = &mut self.seated;
                 let step = match (known, waiting) {
                     (Some(step), _) => Some(step),
                     (None, Some(open)) if open.awaits_response => {
@@ -142,7 +117,7 @@ impl Grouper {
                     return opened;
                 };
                 steps.set_outcome(step, outcome);
-                return self.join(steps, step, position, lane);
+                return self.join(steps, step, position);
             }
             Kind::ToolResult => {
                 let by_exit = match head.exit {
@@ -157,7 +132,7 @@ impl Grouper {
                     };
                 };
                 steps.set_outcome(step, outcome);
-                return self.join(steps, step, position, lane);
+                return self.join(steps, step, position);
             }
             _ if head.is_outside => {
                 let step = match outside {
@@ -176,9 +151,10 @@ impl Grouper {
             }
             _ => {}
         }
-        let open = self.open.get(&seat(lane)).map(|open| open.step);
-        match self.call(lane, head.call).or(open) {
-            Some(step) => self.join(steps, step, position, lane),
+        let open = self.seated.map(|open| open.step);
+        let called = head.call.and_then(|call| self.calls.find(lane.line, call));
+        match called.or(open) {
+            Some(step) => self.join(steps, step, position),
             None if is_background(kind) => Grouped {
                 step: None,
                 opens: false,
@@ -188,17 +164,26 @@ impl Grouper {
         }
     }
 
-    /// The agent whose step a call is in.
-    pub(super) fn agent_of_call(&self, call: Text<'_>, steps: &Steps) -> Option<u16> {
-        let is_it = |key: &&CallKey| *key.1 == *call.as_inside();
-        let key = self.calls.keys().find(is_it)?;
-        steps
-            .get(self.calls.get(key)?.step)
-            .map(|step| step.lane.agent)
+    /// Makes way for an agent on a line, unless it was the last one, too.
+    fn sit(&mut self, seat: Seat) {
+        if seat == self.seat {
+            return;
+        }
+        if let Some(open) = self.seated.take() {
+            self.open.insert(self.seat, open);
+        }
+        self.seat = seat;
+        self.seated = self.open.remove(&seat);
     }
 
-    fn join(&self, steps: &mut Steps, step: u32, position: u32, lane: Lane) -> Grouped {
-        match self.open.get(&seat(lane)) {
+    /// The agent whose step a call is in.
+    pub(super) fn agent_of_call(&self, call: Text<'_>, steps: &Steps) -> Option<u16> {
+        let step = self.calls.find_on_any_line(call)?;
+        Some(steps.get(step)?.lane.agent)
+    }
+
+    fn join(&self, steps: &mut Steps, step: u32, position: u32) -> Grouped {
+        match self.seated {
             Some(open) if open.step == step => steps.settle(step, position),
             _ => steps.come_late(step, position),
         }
@@ -209,45 +194,15 @@ impl Grouper {
         }
     }
 
-    fn call(&self, lane: Lane, call: Option<Text<'_>>) -> Option<u32> {
-        let name = CallName(lane.line, call?.as_inside());
-        self.calls.get(&name).map(|call| call.step)
-    }
-
     fn begin_call(&mut self, lane: Lane, call: Option<Text<'_>>, step: Option<u32>) {
-        let (Some(call), Some(step)) = (call, step) else {
-            return;
-        };
-        let key: CallKey = (lane.line, call.as_inside().into());
-        let begun = Call {
-            step,
-            has_returned: false,
-        };
-        // An id that is used again means the new call from now on.
-        if self
-            .calls
-            .insert(key, begun)
-            .is_some_and(|old| old.has_returned)
-        {
-            let name = CallName(lane.line, call.as_inside());
-            self.returned.retain(|returned| !name.equivalent(returned));
+        if let (Some(call), Some(step)) = (call, step) {
+            self.calls.begin(lane.line, call, step);
         }
     }
 
     /// The step of a call that returned.
     fn end_call(&mut self, lane: Lane, call: Option<Text<'_>>) -> Option<u32> {
-        let name = CallName(lane.line, call?.as_inside());
-        let (key, call) = self.calls.get_key_value_mut(&name)?;
-        let step = call.step;
-        if !std::mem::replace(&mut call.has_returned, true) {
-            self.returned.push_back(key.clone());
-        }
-        if self.returned.len() > RETURNED_CALLS
-            && let Some(oldest) = self.returned.pop_front()
-        {
-            self.calls.remove(&oldest);
-        }
-        Some(step)
+        self.calls.end(lane.line, call?)
     }
 }
 
