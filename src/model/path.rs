@@ -48,15 +48,17 @@ impl TapePath {
         if inner.is_empty() {
             return Err(PathError::Empty);
         }
-        if inner.contains(&0) {
+        if memchr::memchr(0, inner).is_some() {
             return Err(PathError::Nul);
         }
-        let is_bad = |component: &[u8]| matches!(component, b"" | b"." | b"..");
-        if inner.split(|byte| *byte == b'/').any(is_bad) {
-            return Err(PathError::Component);
+        let mut depth = 0;
+        for component in inner.split(|byte| *byte == b'/') {
+            if matches!(component, b"" | b"." | b"..") {
+                return Err(PathError::Component);
+            }
+            depth += 1;
         }
-        let is_deep = inner.split(|byte| *byte == b'/').count() > Self::MAX_DEPTH;
-        if is_deep || path.len() > Self::MAX_LEN {
+        if depth > Self::MAX_DEPTH || path.len() > Self::MAX_LEN {
             return Err(PathError::TooLong);
         }
         Ok(Self(path.into()))

@@ -8,7 +8,7 @@ use std::thread;
 use super::TapeBytes;
 use super::lines::{Piece, read_line, to_text};
 use super::read_ahead::read_ahead;
-use super::wire::v1::{decode_blob, parse_record, scan_head, scan_head_into};
+use super::wire::v1::{decode_blob, parse_record, scan_head_into};
 use super::wire::{Enc, RawHead};
 use crate::model::{BlobHash, Kind, Problem, ProblemKind};
 
@@ -76,6 +76,7 @@ pub fn scan(bytes: &TapeBytes, start: ScanEnd, sink: &mut impl ScanSink) -> io::
         end: ScanEnd { torn: 0, ..start },
         open: Vec::new(),
         is_passing: false,
+        has_processors: thread::available_parallelism().is_ok_and(|count| count.get() > 1),
     };
     read_ahead(bytes, start.offset, |block| walk.take(block))?;
     Ok(walk.end)
@@ -88,6 +89,8 @@ struct Walk<'a, S> {
     open: Vec<u8>,
     /// The head of the open line was enough and is told: the rest is passed over.
     is_passing: bool,
+    /// There is more than one, so that a second thread gains something.
+    has_processors: bool,
 }
 
 /// A whole line, and its head if that is in the fixed order.
@@ -115,10 +118,10 @@ impl<S: ScanSink> Walk<'_, S> {
 
     /// Takes whole lines, each with its newline. Where they are many, a second thread scans
     /// their heads, a few ahead of those that are taken.
-    fn lines(&mut self, mut lines: &[u8]) -> ControlFlow<()> {
+    fn lines(&mut self, lines: &[u8]) -> ControlFlow<()> {
         let are_short = self.end.offset < self.end.lines * SHORT;
-        if lines.len() < WORTH_A_THREAD || !are_short {
-            return lines_of(&mut lines).try_for_each(|line| self.line(&Line::of(line)));
+        if lines.len() < WORTH_A_THREAD || !are_short || !self.has_processors {
+            return self.lines_in_turn(lines);
         }
         let (sender, receiver) = mpsc::sync_channel(SCANNED_AHEAD);
         let scan_ahead = move || {
@@ -131,8 +134,16 @@ impl<S: ScanSink> Walk<'_, S> {
                 Ok(_) => receiver
                     .into_iter()
                     .try_for_each(|some| some.iter().try_for_each(|line| self.line(line))),
-                Err(_) => lines_of(&mut lines).try_for_each(|line| self.line(&Line::of(line))),
+                Err(_) => self.lines_in_turn(lines),
             }
+        })
+    }
+
+    fn lines_in_turn(&mut self, mut lines: &[u8]) -> ControlFlow<()> {
+        let mut line = Line::unscanned();
+        lines_of(&mut lines).try_for_each(|bytes| {
+            line.scan(bytes);
+            self.line(&line)
         })
     }
 
@@ -192,9 +203,24 @@ impl<S: ScanSink> Walk<'_, S> {
 
 impl<'a> Line<'a> {
     fn of(bytes: &'a [u8]) -> Self {
+        let mut line = Self::unscanned();
+        line.scan(bytes);
+        line
+    }
+
+    const fn unscanned() -> Self {
         Self {
-            bytes,
-            head: scan_head(bytes),
+            bytes: &[],
+            head: None,
+        }
+    }
+
+    /// Becomes this line. Its head is read in place: it is too large to be copied each time.
+    fn scan(&mut self, bytes: &'a [u8]) {
+        self.bytes = bytes;
+        let head = self.head.insert(RawHead::default());
+        if scan_head_into(head, bytes).is_none() {
+            self.head = None;
         }
     }
 }
@@ -212,15 +238,9 @@ fn lines_of<'a>(lines: &mut &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
 fn scan_some<'a>(lines: &mut &'a [u8]) -> Vec<Line<'a>> {
     let mut some = Vec::with_capacity(LINES_AT_ONCE);
     for bytes in lines_of(lines).take(LINES_AT_ONCE) {
-        some.push(Line {
-            bytes,
-            head: Some(RawHead::default()),
-        });
-        if let Some(line) = some.last_mut()
-            && let Some(head) = &mut line.head
-            && scan_head_into(head, bytes).is_none()
-        {
-            line.head = None;
+        some.push(Line::unscanned());
+        if let Some(line) = some.last_mut() {
+            line.scan(bytes);
         }
     }
     some

@@ -29,8 +29,7 @@ pub fn scan_head_into<'a>(head: &mut RawHead<'a>, line: &'a [u8]) -> Option<()> 
         let (key, after) = Key::split_from(rest.strip_prefix(b",\"")?)?;
         let value = after.strip_prefix(b"\":")?;
         if key == Key::PREV {
-            let (prev, _) = text(value.strip_prefix(b"\"")?)?;
-            head.prev = Some(prev);
+            head.prev = Some(hash(value.strip_prefix(b"\"")?)?);
             return Some(());
         }
         let value = if let Some(inside) = value.strip_prefix(b"\"") {
@@ -91,12 +90,34 @@ fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
+/// A text that is most often the hash of a line: 32 bytes that are looked at all at once.
+#[inline]
+fn hash(bytes: &[u8]) -> Option<Text<'_>> {
+    if let Some((digits, [b'"', ..])) = bytes.split_first_chunk::<32>() {
+        let ends = digits.iter().map(|byte| matches!(byte, b'"' | b'\\'));
+        if !ends.fold(false, |any, is_end| any | is_end) {
+            return Some(Text::from_inside(digits));
+        }
+    }
+    text(bytes).map(|(hash, _)| hash)
+}
+
 /// Splits behind the closing quote of a string whose opening quote was passed.
 #[inline]
 fn text(bytes: &[u8]) -> Option<(Text<'_>, &[u8])> {
-    let mut at = 0;
+    let at = quote(bytes)?;
+    let (inside, rest) = bytes.split_at_checked(at)?;
+    if inside.last() == Some(&b'\\') {
+        return text_with_escapes(bytes, at);
+    }
+    Some((Text::from_inside(inside), rest.get(1..)?))
+}
+
+/// The same where a backslash stands before the first quote, which is here.
+#[cold]
+fn text_with_escapes(bytes: &[u8], first: usize) -> Option<(Text<'_>, &[u8])> {
+    let mut at = first;
     loop {
-        at += quote(bytes.get(at..)?)?;
         let (inside, rest) = bytes.split_at_checked(at)?;
         // Of backslashes before a quote, each two stand for one; one that is left escapes it.
         let escapes = inside.iter().rev().take_while(|byte| **byte == b'\\');
@@ -104,6 +125,7 @@ fn text(bytes: &[u8]) -> Option<(Text<'_>, &[u8])> {
             return Some((Text::from_inside(inside), rest.get(1..)?));
         }
         at += 1;
+        at += quote(bytes.get(at..)?)?;
     }
 }
 
@@ -141,6 +163,11 @@ mod tests {
             check(&format!("{inside}\\\"\""), Some(&format!("{inside}\\\"")));
             check(&format!("{inside}\\\\\"\""), Some(&format!("{inside}\\\\")));
             check(&inside, None);
+            for prev in [&inside, &format!("{inside}\\\""), &format!("\\\"{inside}")] {
+                let line = format!("{prev}\",\"text\":\"\"}}");
+                let found = hash(line.as_bytes()).map(Text::as_inside);
+                assert_eq!(found, Some(prev.as_bytes()), "{line}");
+            }
         }
     }
 
