@@ -2,7 +2,7 @@
 //! while one is looked at.
 //!
 //! The tape is read and not mapped, so that one that is cut meanwhile has an end there, and
-//! does not raise a signal.
+//! does not raise a signal. One that is in memory is looked at where it lies.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -22,6 +22,12 @@ pub(super) fn read_ahead(
     from: u64,
     mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
 ) -> io::Result<()> {
+    if let TapeBytes::Memory(bytes) = bytes {
+        let from = usize::try_from(from).unwrap_or(usize::MAX);
+        // Whether it wants more: there is no more.
+        let _ = take(bytes.get(from..).unwrap_or_default());
+        return Ok(());
+    }
     let (full, blocks) = mpsc::sync_channel(AHEAD);
     let (spent, empty) = mpsc::channel();
     thread::scope(|scope| {
