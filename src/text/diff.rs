@@ -19,6 +19,7 @@ use lines::{Lines, Window};
 use script::{Script, Stretch};
 
 pub use lines::LineEnds;
+pub(super) use script::align;
 pub use script::word_emphasis;
 pub use unified::{GitMode, Named, unified};
 

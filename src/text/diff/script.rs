@@ -4,6 +4,7 @@
 //! deadline it may be longer than it had to be. The deadline is a real clock's, which is
 //! the one clock that this layer reads.
 
+use std::hash::Hash;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -21,10 +22,10 @@ const MOST_LINES: usize = 600_000;
 const READABLE_LINES: usize = 40_000;
 
 /// A stretch of lines: the same on both sides, or one side's replaced by the other's.
-pub(super) struct Stretch {
-    pub(super) is_same: bool,
-    pub(super) old: Range<usize>,
-    pub(super) new: Range<usize>,
+pub(in crate::text) struct Stretch {
+    pub(in crate::text) is_same: bool,
+    pub(in crate::text) old: Range<usize>,
+    pub(in crate::text) new: Range<usize>,
 }
 
 /// What turns the old lines of a window into the new ones, in groups with their context.
@@ -68,6 +69,17 @@ impl From<DiffOp> for Stretch {
             new: op.new_range(),
         }
     }
+}
+
+/// The stretches in which two sequences are the same, and those in between.
+pub(in crate::text) fn align<T: Hash + Eq>(
+    old: &[T],
+    new: &[T],
+    deadline: Instant,
+) -> impl Iterator<Item = Stretch> {
+    let (all_old, all_new) = (0..old.len(), 0..new.len());
+    let ops = capture_diff_deadline(Algorithm::Myers, old, all_old, new, all_new, Some(deadline));
+    ops.into_iter().map(Stretch::from)
 }
 
 fn search(old: &Lines<'_>, new: &Lines<'_>, deadline: Instant) -> Vec<DiffOp> {
