@@ -18,6 +18,7 @@ mod marks;
 mod open;
 mod patch;
 mod paths;
+mod requests;
 mod rows;
 mod search;
 mod spots;

@@ -1,4 +1,5 @@
-//! `jukebox diff`: what differs between two places, in files or in what the model said.
+//! `jukebox diff`: what differs between two places, in files, in what the model said or in
+//! what it was sent.
 
 use std::ffi::{OsStr, OsString};
 
@@ -9,10 +10,11 @@ use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::fields;
 use super::output::{Output, Style, warn};
-use crate::debugger::{Debugger, Patch, PatchForm, Spot};
+use crate::debugger::{Debugger, Patch, PatchForm, RequestBasis, RequestView, Spot};
 use crate::model::{Certainty, ChangeKind, Place, StepKind, StepNumber, Target};
 use crate::text::diff::{self, Named};
-use crate::text::{FileDiff, GitMode, SafeText};
+use crate::text::json_diff::{self, LineKind};
+use crate::text::{FileDiff, GitMode, JsonChange, JsonChangeKind, SafeText, human};
 
 /// Show what differs between two places, as a unified diff that `git apply` accepts
 #[derive(Debug, clap::Args)]
@@ -32,8 +34,14 @@ pub(super) struct Args {
     /// Compare what the model said last, not the files
     #[arg(long)]
     response: bool,
+    /// Compare what the model was sent last, not the files; without B with what it was sent before
+    #[arg(long, conflicts_with = "response")]
+    request: bool,
+    /// With --response: path by path, not line by line
+    #[arg(long, requires = "response")]
+    paths: bool,
     /// Write everything as text, whatever is in it
-    #[arg(long, conflicts_with_all = ["response", "json"])]
+    #[arg(long, conflicts_with_all = ["response", "request", "json"])]
     text: bool,
     /// End with code 1 if any file that differs is not known exactly, and say so
     #[arg(long)]
@@ -50,7 +58,12 @@ patch; --text writes it as it is. What no patch can hold is said on standard err
 
 JSON, one path a line: path, change (A added, M modified, D removed, ? may have been written),
 before and after (certainty), added and removed (lines), patch (the unified diff, or null),
-remarks. With --response one object: from and to (steps), added, removed, patch.";
+remarks. With --response one object: from and to (steps), added, removed, patch, and changes: the
+same path by path, or null. With --request one object: from and to (steps), basis (what the tape
+holds of the requests: whole, added, what was new in each, or nothing), changes, sections (what
+there is to read besides, as in `jukebox show --json`), remarks. Of changes: path, change (added,
+removed, changed, moved, or rewritten: the same number, written otherwise), before and after (JSON
+as it was written, or null).";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
@@ -83,6 +96,13 @@ impl Args {
                 (run.spot_before(spot), spot)
             }
         };
+        if self.request {
+            let view = match &self.to {
+                None => run.request(to)?,
+                Some(_) => run.requests(from, target, to)?,
+            };
+            return self.requests(&view, out);
+        }
         if self.response {
             return self.responses((&run, from), (target, to), out);
         }
@@ -135,18 +155,65 @@ impl Args {
             mode: GitMode::File,
         };
         let patch = diff::unified(named, named, &diff);
-        if self.json {
-            out.json(&json!({
+        let changes = if self.json || self.paths {
+            run.responses(from, other, to)?
+        } else {
+            None
+        };
+        match changes {
+            changes if self.json => out.json(&json!({
                 "from": old_step.0,
                 "to": new_step.0,
                 "added": diff.added,
                 "removed": diff.removed,
                 "patch": String::from_utf8_lossy(&patch),
-            }))?;
-        } else {
-            print(&patch, out)?;
+                "changes": changes.as_deref().map(changes_json),
+            }))?,
+            Some(changes) => print_changes(&changes, out)?,
+            None => print(&patch, out)?,
         }
         Ok(Answer::no_if(old != new))
+    }
+
+    fn requests(&self, view: &RequestView, out: &mut Output) -> Result<Answer, Failure> {
+        let Some(step) = view.step else {
+            return Err(Failure::no("the model had not been asked at that place"));
+        };
+        let is_same = view.basis == RequestBasis::Whole
+            && view.changes.is_empty()
+            && view.sections.is_empty();
+        if self.json {
+            out.json(&json!({
+                "from": view.before.map(|step| step.0),
+                "to": step.0,
+                "basis": basis_name(view.basis),
+                "changes": changes_json(&view.changes),
+                "sections": view.sections.iter().map(fields::section).collect::<Value>(),
+                "remarks": fields::lines(&view.remarks),
+            }))?;
+            return Ok(Answer::no_if(!is_same));
+        }
+        let title = match view.before {
+            Some(before) => format!("request of step {step}, compared with that of step {before}"),
+            None => format!("request of step {step}"),
+        };
+        out.line(Style::Strong, &SafeText::line(&title))?;
+        for remark in &view.remarks {
+            out.line(Style::Faint, remark)?;
+        }
+        print_changes(&view.changes, out)?;
+        for section in &view.sections {
+            out.line(Style::Plain, &SafeText::default())?;
+            out.line(Style::Strong, &section.name)?;
+            for line in &section.lines {
+                out.line(Style::Plain, line)?;
+            }
+            if section.omitted > 0 {
+                let more = human::plural(section.omitted as u64, "more line", "more lines");
+                out.line(Style::Faint, &SafeText::line(&format!("… {more}")))?;
+            }
+        }
+        Ok(Answer::no_if(!is_same))
     }
 }
 
@@ -206,6 +273,57 @@ fn object(patch: &Patch) -> Value {
             "remarks": fields::lines(&patch.remarks),
         }),
     )
+}
+
+const fn basis_name(basis: RequestBasis) -> &'static str {
+    match basis {
+        RequestBasis::Nothing => "nothing",
+        RequestBasis::Added => "added",
+        RequestBasis::Whole => "whole",
+    }
+}
+
+fn changes_json(changes: &[JsonChange]) -> Value {
+    let change = |change: &JsonChange| {
+        let (kind, from) = match change.kind {
+            JsonChangeKind::Added => ("added", None),
+            JsonChangeKind::Removed => ("removed", None),
+            JsonChangeKind::Changed => ("changed", None),
+            JsonChangeKind::Rewritten => ("rewritten", None),
+            JsonChangeKind::Moved { from } => ("moved", Some(from)),
+        };
+        let mut object = json!({
+            "path": change.path.to_string(),
+            "change": kind,
+            "before": change.before,
+            "after": change.after,
+        });
+        if let (Some(from), Value::Object(fields)) = (from, &mut object) {
+            fields.insert("from".to_owned(), from.into());
+        }
+        object
+    };
+    changes.iter().map(change).collect()
+}
+
+/// Changes with their paths, for a person.
+fn print_changes(changes: &[JsonChange], out: &mut Output) -> Result<(), Failure> {
+    for line in changes.iter().flat_map(json_diff::change_lines) {
+        let (sign, style) = match line.kind {
+            LineKind::Path(JsonChangeKind::Added) => ("+ ", Style::Place),
+            LineKind::Path(JsonChangeKind::Removed) => ("- ", Style::Place),
+            LineKind::Path(JsonChangeKind::Changed | JsonChangeKind::Rewritten) => {
+                ("~ ", Style::Place)
+            }
+            LineKind::Path(JsonChangeKind::Moved { .. }) => ("> ", Style::Place),
+            LineKind::Added => ("  + ", Style::Good),
+            LineKind::Removed => ("  - ", Style::Bad),
+            LineKind::Context => ("    ", Style::Plain),
+            LineKind::Remark => ("    ", Style::Faint),
+        };
+        out.spans(&[(style, &SafeText::literal(sign)), (style, &line.text)])?;
+    }
+    Ok(())
 }
 
 /// A patch: its bytes to a pipe, its lines in colours to a person.

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
+use crate::debugger::Section;
 use crate::model::{Problem, TapePath};
 use crate::text::SafeText;
 
@@ -54,6 +55,15 @@ pub(super) fn words(text: &SafeText) -> Value {
 /// Lines.
 pub(super) fn lines(lines: &[SafeText]) -> Value {
     lines.iter().map(SafeText::as_str).collect()
+}
+
+/// A part of a step to read.
+pub(super) fn section(section: &Section) -> Value {
+    json!({
+        "name": section.name.as_str(),
+        "lines": lines(&section.lines),
+        "omitted": section.omitted,
+    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::failure::{Answer, Failure};
 use super::fields;
 use super::log;
 use super::output::{Output, Style};
-use crate::debugger::{ChangeRow, EventRow, Section, StepDetail};
+use crate::debugger::{ChangeRow, EventRow, StepDetail};
 use crate::model::{Certainty, TapePath, Target};
 use crate::text::{SafeText, human};
 
@@ -81,7 +81,7 @@ fn object(looked: &Looked, detail: &StepDetail) -> Value {
         log::object(&detail.row, branch, &files, &problems)
     });
     if let Value::Object(step) = &mut object {
-        let sections: Vec<Value> = detail.sections.iter().map(section).collect();
+        let sections: Vec<Value> = detail.sections.iter().map(fields::section).collect();
         let events: Vec<Value> = detail.events.iter().map(event).collect();
         let changes: Vec<Value> = detail.changes.iter().map(change).collect();
         step.insert("sections".to_owned(), sections.into());
@@ -89,14 +89,6 @@ fn object(looked: &Looked, detail: &StepDetail) -> Value {
         step.insert("changes".to_owned(), changes.into());
     }
     object
-}
-
-fn section(section: &Section) -> Value {
-    json!({
-        "name": section.name.as_str(),
-        "lines": fields::lines(&section.lines),
-        "omitted": section.omitted,
-    })
 }
 
 fn event(event: &EventRow) -> Value {

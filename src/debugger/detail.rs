@@ -213,7 +213,7 @@ fn indented(line: &SafeText) -> SafeText {
     text
 }
 
-fn json_section(name: &str, value: &Value) -> Section {
+pub(super) fn json_section(name: &str, value: &Value) -> Section {
     section(name, json::pretty(value))
 }
 
@@ -221,7 +221,7 @@ fn text_section(name: &str, text: &str) -> Section {
     section(name, SafeText::lines(text))
 }
 
-fn section(name: &str, mut lines: Vec<SafeText>) -> Section {
+pub(super) fn section(name: &str, mut lines: Vec<SafeText>) -> Section {
     let has_hidden = lines.iter().any(SafeText::has_hidden);
     let omitted = lines.len().saturating_sub(MAX_LINES);
     lines.truncate(MAX_LINES);

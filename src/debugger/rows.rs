@@ -9,7 +9,7 @@ use crate::model::{
     BlobHash, Certainty, ChangeKind, Cursor, EntryKind, Kind, KnownLines, Micros, Outcome, Seq,
     StepKind, StepNumber, TapePath,
 };
-use crate::text::{FileDiff, SafeText};
+use crate::text::{FileDiff, JsonChange, SafeText};
 
 /// A place on the timeline: the step the playhead is on, and the event after which files
 /// are looked at.
@@ -180,6 +180,35 @@ pub struct Section {
     pub omitted: usize,
     /// Hidden characters (bidi, zero width, tags) were made visible in it.
     pub has_hidden: bool,
+}
+
+/// What the model was sent, beside what it was sent before.
+#[derive(Clone, Debug, Default)]
+pub struct RequestView {
+    /// The model's turn; `None` where there is none up to the place.
+    pub step: Option<StepNumber>,
+    /// The turn it is compared with; `None` where there is none.
+    pub before: Option<StepNumber>,
+    /// What the tape holds of the requests.
+    pub basis: RequestBasis,
+    /// How they differ, path by path.
+    pub changes: Vec<JsonChange>,
+    /// What there is to read besides, or instead.
+    pub sections: Vec<Section>,
+    /// What to know of it, one sentence each.
+    pub remarks: Vec<SafeText>,
+}
+
+/// What a tape holds of the requests to a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RequestBasis {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// What was new in each.
+    Added,
+    /// All that was sent.
+    Whole,
 }
 
 /// One row of the file tree.

@@ -244,7 +244,7 @@ impl Comparison<'_> {
             .map(|(name, nth, member)| (name.to_owned(), nth, member))
             .collect();
         for (name, nth, member) in removed {
-            let path = self.step(path, JsonStep::Member { name, nth });
+            let path = Some(self.step(path, JsonStep::Member { name, nth }));
             let removed = JsonChangeKind::Removed;
             self.work
                 .push(Work::Tell(path, removed, Some(member), None));
@@ -253,7 +253,7 @@ impl Comparison<'_> {
             if old_member.is_some_and(|old| self.old.id(old) == self.new.id(member)) {
                 continue;
             }
-            let path = self.step(path, JsonStep::Member { name, nth });
+            let path = Some(self.step(path, JsonStep::Member { name, nth }));
             self.work.push(match old_member {
                 Some(old) => Work::Compare(path, old, member),
                 None => Work::Tell(path, JsonChangeKind::Added, None, Some(member)),
@@ -267,7 +267,7 @@ impl Comparison<'_> {
         let fates = fates(&self.old, &old, &self.new, &new, self.deadline);
         for (index, value) in old.iter().enumerate() {
             if fates.removed.contains(&index) {
-                let path = self.step(path, JsonStep::Element(index));
+                let path = Some(self.step(path, JsonStep::Element(index)));
                 let removed = JsonChangeKind::Removed;
                 self.work
                     .push(Work::Tell(path, removed, Some(*value), None));
@@ -280,7 +280,7 @@ impl Comparison<'_> {
                 Fate::Moved(from) => (JsonChangeKind::Moved { from }, old.get(from).copied()),
                 Fate::Changed(from) => (JsonChangeKind::Changed, old.get(from).copied()),
             };
-            let path = self.step(path, JsonStep::Element(index));
+            let path = Some(self.step(path, JsonStep::Element(index)));
             self.work.push(match (kind, from) {
                 (JsonChangeKind::Changed, Some(old)) => Work::Compare(path, old, *value),
                 (kind, from) => Work::Tell(path, kind, from, Some(*value)),
@@ -288,9 +288,10 @@ impl Comparison<'_> {
         }
     }
 
-    fn step(&mut self, before: PathEnd, step: JsonStep) -> PathEnd {
+    /// A path that goes on from another one.
+    fn step(&mut self, before: PathEnd, step: JsonStep) -> usize {
         self.paths.push((before, step));
-        Some(self.paths.len() - 1)
+        self.paths.len() - 1
     }
 
     fn tell(

@@ -88,3 +88,160 @@ fn check_patch(world: &World, git: &Path, from: &str, to: &str) {
     let compared = Run::new(compare.stdout(Stdio::piped()).output().unwrap());
     assert_eq!(compared.stdout(), "", "{from} {to}");
 }
+
+/// A tape with three requests to the model, which holds as much of each as `keep` says.
+fn asked(keep: &str) -> String {
+    let requests = [
+        r#"{"system":"be brief","messages":[{"role":"user","content":"one"}],"seed":12345678901234567890123}"#,
+        r#"{"system":"be brief","messages":[{"role":"user","content":"one"},{"role":"assistant","content":"1"}],"seed":12345678901234567890124}"#,
+    ];
+    let mut lines = format!("{HEADER}\n");
+    let mut seq = 0;
+    let mut put = |event: String| {
+        seq += 1;
+        let _ = writeln!(lines, "{{\"seq\":{seq},{event}}}");
+    };
+    put(r#""kind":"prompt","name":"user","text":"one""#.into());
+    for (number, request) in requests.into_iter().enumerate() {
+        let hash = blake3::hash(request.as_bytes()).to_hex();
+        let text = serde_json::Value::from(request);
+        let news = format!(r#""added":[{{"role":"user","n":{number}}}]"#);
+        match keep {
+            "whole" => {
+                put(format!(
+                    r#""kind":"blob","blob":"b3:{hash}","len":{},"enc":"text","text":{text}"#,
+                    request.len()
+                ));
+                put(format!(
+                    r#""kind":"model.request","call":"m{number}","blob":"b3:{hash}""#
+                ));
+            }
+            "added" => put(format!(
+                r#""kind":"model.request","call":"m{number}","blob":"b3:{hash}",{news}"#
+            )),
+            _ => {}
+        }
+        put(format!(
+            r#""kind":"model.response","call":"m{number}","blocks":[{{"type":"text","text":"answer {number}"}},{{"type":"tool_call","name":"Edit","call":"c{number}","args":{{"path":"a","edits":[{{"new":"{number}"}}]}}}}]"#
+        ));
+        put(format!(
+            r#""kind":"tool.call","name":"Edit","call":"c{number}","title":"edit a","args":{{}}"#
+        ));
+        put(format!(
+            r#""kind":"tool.result","call":"c{number}","outcome":"ok","output":"done""#
+        ));
+    }
+    lines
+}
+
+#[track_caller]
+fn check_lines(run: &Run, code: i32, expected: &[&str]) {
+    assert_eq!(run.code(), code, "{}", run.stderr());
+    let text = run.stdout();
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn a_request_is_compared_with_the_one_before_path_by_path() {
+    let world = World::new(&[]);
+    world.put("run.jsonl", asked("whole"));
+    let expected = [
+        "request of step 4, compared with that of step 2",
+        "messages: 1 added · seed: 1 changed",
+        "+ messages[1]",
+        "  + {",
+        "  +   \"role\": \"assistant\",",
+        "  +   \"content\": \"1\"",
+        "  + }",
+        "~ seed  12345678901234567890123 → 12345678901234567890124",
+    ];
+    // The step after the answer is one the request led to.
+    for place in ["run.jsonl@4", "run.jsonl@5", "run.jsonl"] {
+        let run = world.type_in(&format!("diff {place} --request"));
+        check_lines(&run, 1, &expected);
+    }
+    let run = world.type_in("diff run.jsonl@2 @4 --request");
+    check_lines(&run, 1, &expected);
+    let run = world.type_in("diff run.jsonl@4 @4 --request");
+    check_lines(
+        &run,
+        0,
+        &[
+            "request of step 4, compared with that of step 4",
+            "the same request, byte for byte",
+        ],
+    );
+    let run = world.type_in("diff run.jsonl@4 --request --json");
+    let object: serde_json::Value = serde_json::from_str(&run.stdout()).unwrap();
+    assert_eq!(object["basis"], "whole");
+    assert_eq!(object["changes"][1]["path"], "seed");
+    assert_eq!(object["changes"][1]["after"], "12345678901234567890124");
+}
+
+#[test]
+fn of_a_request_it_is_said_what_the_tape_holds() {
+    let world = World::new(&[]);
+    world.put("added.jsonl", asked("added"));
+    world.put("answers.jsonl", asked("answers"));
+    let run = world.type_in("diff added.jsonl@4 --request");
+    check_lines(
+        &run,
+        1,
+        &[
+            "request of step 4, compared with that of step 2",
+            "of the whole request only the hash is known",
+            "",
+            "new in this request",
+            "[",
+            "  {",
+            "    \"role\": \"user\",",
+            "    \"n\": 1",
+            "  }",
+            "]",
+        ],
+    );
+    let run = world.type_in("diff added.jsonl@2 @4 --request");
+    assert!(
+        run.stdout().contains("~ [0].n  0 → 1\n"),
+        "{}",
+        run.stdout()
+    );
+    let run = world.type_in("diff answers.jsonl@4 --request");
+    check_lines(
+        &run,
+        1,
+        &[
+            "request of step 4, compared with that of step 2",
+            "the tape does not record what the model was sent",
+            "",
+            "recorded since the answer before",
+            "   3  Edit  edit a",
+        ],
+    );
+    let run = world.type_in("diff answers.jsonl@1 --request");
+    assert_eq!((run.code(), run.stdout().as_str()), (1, ""));
+    assert!(
+        run.stderr().contains("the model had not been asked"),
+        "{}",
+        run.stderr()
+    );
+}
+
+#[test]
+fn responses_are_compared_path_by_path() {
+    let world = World::new(&[]);
+    world.put("run.jsonl", asked("answers"));
+    let run = world.type_in("diff run.jsonl@2 @4 --response --paths");
+    check_lines(
+        &run,
+        1,
+        &[
+            "~ blocks[0].text  \"answer 0\" → \"answer 1\"",
+            "~ blocks[1].args.edits[0].new  \"0\" → \"1\"",
+        ],
+    );
+    let run = world.type_in("diff run.jsonl@2 @4 --response --json");
+    let object: serde_json::Value = serde_json::from_str(&run.stdout()).unwrap();
+    assert_eq!(object["changes"][1]["path"], "blocks[1].args.edits[0].new");
+}

@@ -126,18 +126,18 @@ fn apply(before: &Doc, changes: &Rest<'_>) -> Doc {
             }
             let mut left = left.into_iter().flatten();
             let count = left.clone().count() + placed.len();
-            let made = (0..count).map(|at| match placed.remove(&at) {
-                Some(doc) => doc,
-                None => {
-                    let here = below(changes, &JsonStep::Element(at));
-                    let inside = |(_, change): &(&[JsonStep], &JsonChange)| {
-                        !matches!(change.kind, JsonChangeKind::Removed)
-                    };
-                    let deeper = here
-                        .into_iter()
-                        .filter(|entry| !entry.0.is_empty() || inside(entry));
-                    apply(left.next().unwrap(), &deeper.collect())
+            let made = (0..count).map(|at| {
+                if let Some(doc) = placed.remove(&at) {
+                    return doc;
                 }
+                let here = below(changes, &JsonStep::Element(at));
+                let inside = |(_, change): &(&[JsonStep], &JsonChange)| {
+                    !matches!(change.kind, JsonChangeKind::Removed)
+                };
+                let deeper = here
+                    .into_iter()
+                    .filter(|entry| !entry.0.is_empty() || inside(entry));
+                apply(left.next().unwrap(), &deeper.collect())
             });
             Doc::Array(made.collect())
         }
@@ -351,7 +351,10 @@ fn check_lines(before: &str, after: &str, expected: &[&str]) {
                 LineKind::Remark => "# ",
             };
             let text = line.text.as_str();
-            let words = line.emphasis.iter().map(|range| &text[range.clone()]);
+            let words = line
+                .emphasis
+                .iter()
+                .map(|range| text.get(range.clone()).unwrap());
             let words: Vec<&str> = words.collect();
             let words = if words.is_empty() {
                 String::new()
