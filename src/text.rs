@@ -9,6 +9,7 @@
 
 pub mod blanks;
 pub mod diff;
+pub mod heading;
 pub mod human;
 pub mod json;
 pub mod json_diff;

@@ -7,7 +7,7 @@
 //! | module | knows |
 //! |---|---|
 //! | [`action`], [`key`], `keymap` | what can be asked for, and by which keys: one table |
-//! | [`app`], `update`, `panes`, `travel`, `play`, `search`, `prompt`, `palette`, `fuzzy`, `overlay` | the state, and what events do to it |
+//! | [`app`], `update`, `panes`, `travel`, `play`, `scroll`, `search`, `prompt`, `palette`, `fuzzy`, `overlay` | the state, and what events do to it |
 //! | `held`, `demand`, [`job`], [`worker`] | what is asked, what is shown meanwhile, who answers |
 //! | [`document`], [`difference`], [`highlight`], [`reading`] | files and texts as rows, made by the worker |
 //! | `layout`, [`theme`], [`view`] | where everything stands and how it looks |
@@ -46,6 +46,7 @@ mod play;
 mod prompt;
 pub mod reading;
 mod run;
+mod scroll;
 mod search;
 mod shell;
 mod signals;

@@ -13,6 +13,8 @@ mod differences;
 mod fake;
 #[path = "screen/files.rs"]
 mod files;
+#[path = "screen/folds.rs"]
+mod folds;
 #[path = "screen/follow.rs"]
 mod follow;
 #[path = "screen/keys.rs"]
@@ -27,8 +29,12 @@ mod mouse;
 mod numbers;
 #[path = "screen/palette.rs"]
 mod palette;
+#[path = "screen/paths.rs"]
+mod paths;
 #[path = "screen/play.rs"]
 mod play;
+#[path = "screen/scrollbars.rs"]
+mod scrollbars;
 #[path = "screen/scrub.rs"]
 mod scrub;
 #[path = "screen/searches.rs"]

@@ -11,7 +11,7 @@ use super::width::width;
 /// A line whose blanks are seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeenBlanks {
-    /// The line: `·` for a space, `→` for a tab, `␍␊` for its end.
+    /// The line: `·` for a space, `→` for a tab, `↵` or `^M↵` for its end.
     pub text: SafeText,
     /// Where the signs are, and how many bytes more than in the plain text there are after.
     signs: Vec<(Range<usize>, usize)>,
@@ -43,12 +43,27 @@ impl SeenBlanks {
                 }
             };
         }
+        seen.end(end);
+        seen
+    }
+
+    /// The line as usual, and only its end seen.
+    pub fn of_end(line: &[u8], end: &[u8]) -> Self {
+        let mut seen = Self {
+            text: SafeText::from_bytes(line),
+            signs: Vec::new(),
+        };
+        seen.end(end);
+        seen
+    }
+
+    /// A carriage return looks as it does wherever it is shown and not obeyed.
+    fn end(&mut self, end: &[u8]) {
         match end {
-            b"\r\n" => seen.sign("␍␊", 0),
-            b"\n" => seen.sign("␊", 0),
+            b"\r\n" => self.sign("^M↵", 0),
+            b"\n" => self.sign("↵", 0),
             _ => {}
         }
-        seen
     }
 
     /// Writes a sign, and blanks up to the columns that the plain text has there.
@@ -60,6 +75,19 @@ impl SeenBlanks {
         let before = self.signs.last().map_or(0, |(_, more)| *more);
         self.signs
             .push((start..end, before + (end - start) - columns));
+    }
+
+    /// The first byte of the plain text that the sign at a byte of this one stands for; `None`
+    /// outside signs, and in the sign of an end.
+    pub fn blank(&self, at: usize) -> Option<usize> {
+        let index = self.signs.partition_point(|(sign, _)| sign.end <= at);
+        let (sign, more) = self.signs.get(index)?;
+        let before = index
+            .checked_sub(1)
+            .and_then(|before| self.signs.get(before));
+        let before = before.map_or(0, |(_, more)| *more);
+        let is_end = sign.end - sign.start == more - before;
+        (sign.contains(&at) && !is_end).then(|| sign.start - before)
     }
 
     /// The byte of the plain text that a byte of this one stands for; `None` in a sign.
@@ -87,11 +115,26 @@ mod tests {
             let seen = SeenBlanks::of(line.as_bytes(), end.as_bytes());
             assert_eq!(seen.text.as_str(), expected, "{line:?}");
         };
-        check("", "\n", "␊");
-        check("a  b ", "\r\n", "a··b·␍␊");
+        check("", "\n", "↵");
+        check("a  b ", "\r\n", "a··b·^M↵");
         check("\tif\tx", "", "→   if→ x");
-        check("漢\tx", "\n", "漢→ x␊");
+        check("漢\tx", "\n", "漢→ x↵");
         check("\u{1b}[2J x", "\n", "^[[2J·x␊");
+    }
+
+    #[test]
+    fn a_sign_knows_the_blank_it_stands_for() {
+        let seen = SeenBlanks::of(b"a b\tc", b"\n");
+        let blanks: Vec<(usize, Option<usize>)> = seen
+            .text
+            .as_str()
+            .char_indices()
+            .filter(|(_, character)| matches!(character, '·' | '→' | '↵'))
+            .map(|(at, _)| (at, seen.blank(at)))
+            .collect();
+        let plain: Vec<Option<usize>> = blanks.iter().map(|(_, plain)| *plain).collect();
+        assert_eq!(plain, [Some(1), Some(3), None]);
+        assert_eq!(seen.blank(0), None);
     }
 
     #[test]

@@ -342,7 +342,7 @@ impl Hunk {
     }
 
     /// How many lines of each file come before the hunk.
-    fn start(&self) -> (usize, usize) {
+    pub fn start(&self) -> (usize, usize) {
         self.runs.first().map_or((0, 0), |run| (run.old, run.new))
     }
 

@@ -18,6 +18,7 @@ use super::overlay::Overlay;
 use super::panes::{DiffPane, Sides, StatePane, TimelinePane, first_in_view};
 use super::play::Play;
 use super::prompt::Prompt;
+use super::scroll::Drag;
 use super::search::{Filter, Search};
 use super::terminal::Mouse;
 use super::theme::{ColorChoice, Theme};
@@ -78,8 +79,8 @@ pub struct App {
     pub(super) keymap: Keymap,
     pub(super) pending: Pending,
     pub(super) mouse: Mouse,
-    /// The mouse went down on the strip and has not come up yet.
-    pub(super) is_scrubbing: bool,
+    /// What the mouse holds since it went down.
+    pub(super) drag: Option<Drag>,
     /// The focused pane.
     pub(super) focus: Pane,
     /// The pane that had the focus before a digit chose one.
@@ -150,7 +151,7 @@ impl App {
             keymap: Keymap::default(),
             pending: Pending::default(),
             mouse: options.mouse,
-            is_scrubbing: false,
+            drag: None,
             focus: Pane::default(),
             focus_before: Pane::default(),
             zoom: Zoom::default(),
@@ -196,7 +197,9 @@ impl App {
             self.state.statistics.is_waiting(),
             self.diff.changes.is_waiting(),
             self.diff.diff.is_waiting(),
+            self.diff.by_path.is_waiting(),
             self.diff.detail.is_waiting(),
+            self.diff.request.is_waiting(),
             self.diff.raw.is_waiting(),
         ];
         let is_file_waiting = |file: &super::panes::FilePane| file.open.is_waiting();

@@ -9,7 +9,7 @@ use super::job::{Job, Jump, Stop};
 use super::layout::{Layout, Pane};
 use super::overlay::OverlaySort;
 use super::panes::first_in_view;
-use super::panes::{StateView, View};
+use super::panes::{Grain, StateView, View};
 use super::travel::{Arrival, Errand};
 use crate::debugger::Spot;
 use crate::model::{Place, StepNumber, Target};
@@ -132,6 +132,14 @@ impl App {
                 let diff = Job::Diff { from, to, change };
                 self.diff.diff.want(diff, &mut self.desk);
             }
+            if self.diff.grain == Grain::Paths
+                && let Some(open) = self.diff.open()
+            {
+                let sides = open.sides.clone();
+                let columns = width.saturating_sub(1);
+                let by_path = Job::DiffByPath { sides, columns };
+                self.diff.by_path.want(by_path, &mut self.desk);
+            }
             self.demand_diff_colors();
             return;
         }
@@ -140,6 +148,12 @@ impl App {
         }
         // Text stands a column away from the frame.
         let columns = width.saturating_sub(1);
+        if view == View::Request {
+            let base = self.travel.base();
+            let request = Job::Request { at, base, columns };
+            self.diff.request.want(request, &mut self.desk);
+            return;
+        }
         self.diff
             .detail
             .want(Job::Detail { at, columns }, &mut self.desk);
@@ -157,7 +171,7 @@ impl App {
     fn demand_diff_colors(&mut self) {
         let (height, form) = (self.height_of(Pane::Diff), self.diff_form());
         let first = self.diff.first_row(height, form);
-        let Some(open) = self.diff.open() else {
+        let Some(open) = self.diff.open().filter(|_| self.diff.paths().is_none()) else {
             return;
         };
         let mut lines: [Option<Range<usize>>; 2] = [None, None];

@@ -161,23 +161,29 @@ impl Document {
 
     /// The text of a line, exact, without its end; `None` for rows that are no line.
     pub fn line(&self, index: usize) -> Option<&[u8]> {
-        let line = match (&self.form, &self.content) {
+        let line = self.exact_line(index)?;
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        Some(line.strip_suffix(b"\r").unwrap_or(line))
+    }
+
+    /// The text of a line, exact, with its end.
+    pub(super) fn exact_line(&self, index: usize) -> Option<&[u8]> {
+        match (&self.form, &self.content) {
             (Form::Text(starts), FileContent::Bytes(bytes)) => {
                 let start = *starts.get(index)?;
                 let end = starts.get(index + 1).copied().unwrap_or(bytes.len());
-                bytes.get(start..end)?
+                bytes.get(start..end)
             }
             (Form::Parts(parts), FileContent::Lines(lines)) => match parts.get(index)? {
                 Part::Line { range, start, .. } => {
                     let (_, text) = lines.ranges.get(*range)?;
-                    text.get(*start..)?.split_inclusive('\n').next()?.as_bytes()
+                    let line = text.get(*start..)?.split_inclusive('\n').next()?;
+                    Some(line.as_bytes())
                 }
-                Part::Gap { .. } => return None,
+                Part::Gap { .. } => None,
             },
-            _ => return None,
-        };
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        Some(line.strip_suffix(b"\r").unwrap_or(line))
+            _ => None,
+        }
     }
 
     /// A row, of which at least the first `columns` are right.

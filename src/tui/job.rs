@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::difference::OpenDiff;
 use super::document::Document;
 use super::highlight::Painted;
-use super::reading::{ReadingRow, StepReading};
+use super::reading::{ReadingRow, RequestReading, StepReading};
 use crate::debugger::{
     ChangeRow, Direction, Expanded, FileView, HitRow, Refresh, Spot, Statistics, StepRow,
     StripCell, Summary, TreeRow,
@@ -110,6 +110,22 @@ pub enum Job {
     Detail {
         /// Which.
         at: Spot,
+        /// How long a line may be.
+        columns: u16,
+    },
+    /// The difference of two contents by paths, set in lines.
+    DiffByPath {
+        /// The text before and after.
+        sides: [Arc<Document>; 2],
+        /// How long a line may be.
+        columns: u16,
+    },
+    /// What the model was sent, beside what it was sent before, set in lines.
+    Request {
+        /// Where.
+        at: Spot,
+        /// What it is compared with.
+        base: Base,
         /// How long a line may be.
         columns: u16,
     },
@@ -239,8 +255,12 @@ pub enum Slot {
     Fetch,
     /// The difference of one file.
     Diff,
+    /// That difference by paths.
+    DiffByPath,
     /// The step, whole.
     Detail,
+    /// What the model was sent.
+    Request,
     /// The raw event.
     Raw,
     /// Colours of the open file.
@@ -271,7 +291,9 @@ impl Job {
             Self::File { .. } => Slot::File,
             Self::Fetch { .. } => Slot::Fetch,
             Self::Diff { .. } => Slot::Diff,
+            Self::DiffByPath { .. } => Slot::DiffByPath,
             Self::Detail { .. } => Slot::Detail,
+            Self::Request { .. } => Slot::Request,
             Self::Raw { .. } => Slot::Raw,
             Self::Paint { .. } => Slot::Paint,
             Self::PaintDiff { .. } => Slot::PaintDiff,
@@ -335,6 +357,10 @@ pub enum Answer {
     Fetched(Answered<Box<FileView>>),
     /// To [`Job::Diff`].
     Diff(Answered<Box<OpenDiff>>),
+    /// To [`Job::DiffByPath`]; `None` where the contents are no JSON.
+    DiffByPath(Option<Vec<ReadingRow>>),
+    /// To [`Job::Request`].
+    Request(Answered<Box<RequestReading>>),
     /// To [`Job::Detail`].
     Detail(Answered<Box<StepReading>>),
     /// To [`Job::Raw`].

@@ -1,10 +1,25 @@
-//! A step or an event, set in lines of a given width, to be read.
+//! A step, a request or an event, set in lines of a given width, to be read.
 //!
 //! Breaking long lines costs as much as there is text, so the worker does it and the
 //! screen only shows a window of the result.
 
-use crate::debugger::{Section, StepDetail};
-use crate::text::{Align, SafeText, human, width};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::document::Document;
+use crate::debugger::{RequestView, Section, StepDetail};
+use crate::text::json_diff::{self, LineKind};
+use crate::text::{Align, JsonChange, JsonChangeKind, SafeText, human, width};
+
+/// How long two contents are compared by paths.
+const BUDGET: Duration = Duration::from_millis(100);
+
+/// Lines of changes that are set; nobody reads more here.
+const MAX_CHANGE_LINES: usize = 20_000;
+
+/// Columns before a line of a change.
+const SIGN: usize = 4;
 
 /// A step with its text in lines.
 #[derive(Clone, Debug)]
@@ -13,6 +28,28 @@ pub struct StepReading {
     pub detail: StepDetail,
     /// Its sections, set in lines.
     pub rows: Vec<ReadingRow>,
+}
+
+/// What the model was sent, with its text in lines.
+#[derive(Clone, Debug)]
+pub struct RequestReading {
+    /// What is known of it.
+    pub view: RequestView,
+    /// It, set in lines.
+    pub rows: Vec<ReadingRow>,
+}
+
+/// A piece of a line of a change: long lines are broken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangeRow {
+    /// What the line says.
+    pub kind: LineKind,
+    /// Whether it goes on a line that began above.
+    pub is_continued: bool,
+    /// The text.
+    pub text: SafeText,
+    /// The bytes of it that differ from what stands in their place.
+    pub emphasis: Vec<Range<usize>>,
 }
 
 /// A line to read.
@@ -29,6 +66,8 @@ pub enum ReadingRow {
     Line(SafeText),
     /// Something the program says about the text.
     Remark(SafeText),
+    /// A line of a change.
+    Change(ChangeRow),
     /// Room between two sections.
     Blank,
 }
@@ -54,6 +93,84 @@ pub fn sections(sections: &[Section], columns: usize) -> Vec<ReadingRow> {
         }
     }
     rows
+}
+
+/// Sets what the model was sent in lines of at most `columns`.
+pub fn request(view: &RequestView, columns: usize) -> Vec<ReadingRow> {
+    let remarks = view.remarks.iter().flat_map(|remark| wrap(remark, columns));
+    let mut rows: Vec<ReadingRow> = remarks.map(ReadingRow::Remark).collect();
+    rows.extend(changes(&view.changes, columns));
+    if !rows.is_empty() && !view.sections.is_empty() {
+        rows.push(ReadingRow::Blank);
+    }
+    rows.extend(sections(&view.sections, columns));
+    rows
+}
+
+/// How two contents differ, by paths; `None` where they are no JSON, or too much of it.
+pub fn by_path([old, new]: &[Arc<Document>; 2], columns: usize) -> Option<Vec<ReadingRow>> {
+    let (old, new) = (old.bytes(), new.bytes());
+    let (old, new) = (str::from_utf8(&old).ok()?, str::from_utf8(&new).ok()?);
+    let found = json_diff::between(old, new, BUDGET)?;
+    let mut rows = changes(&found, columns);
+    if rows.is_empty() {
+        let words = "The values are the same: only blanks or the order of members differ.";
+        rows.push(ReadingRow::Remark(SafeText::literal(words)));
+    }
+    Some(rows)
+}
+
+/// Sets changes in lines of at most `columns`.
+fn changes(changes: &[JsonChange], columns: usize) -> Vec<ReadingRow> {
+    let lines = changes.iter().flat_map(json_diff::change_lines);
+    let shown = lines.take(MAX_CHANGE_LINES + 1);
+    let mut rows: Vec<ReadingRow> = Vec::new();
+    for (index, line) in shown.enumerate() {
+        if index == MAX_CHANGE_LINES {
+            let words = "… and more; `jukebox diff` prints all";
+            rows.push(ReadingRow::Remark(SafeText::literal(words)));
+            break;
+        }
+        let mut start = 0;
+        let room = columns.saturating_sub(SIGN);
+        for (index, piece) in wrap(&line.text, room).into_iter().enumerate() {
+            // Pieces are parts of the line, in order, without the blanks between them.
+            let rest = line.text.as_str().get(start..).unwrap_or_default();
+            let at = start + rest.find(piece.as_str()).unwrap_or(0);
+            let end = at + piece.as_str().len();
+            let inside = |range: &Range<usize>| {
+                let cut = range.start.max(at)..range.end.min(end);
+                (!cut.is_empty()).then(|| cut.start - at..cut.end - at)
+            };
+            rows.push(ReadingRow::Change(ChangeRow {
+                kind: line.kind,
+                is_continued: index > 0,
+                emphasis: line.emphasis.iter().filter_map(inside).collect(),
+                text: piece,
+            }));
+            start = end;
+        }
+    }
+    rows
+}
+
+impl ChangeRow {
+    /// What stands before the line, in [`SIGN`] columns.
+    pub fn sign(&self) -> &'static str {
+        use JsonChangeKind::{Added, Changed, Moved, Removed, Rewritten};
+        if self.is_continued {
+            return "    ";
+        }
+        match self.kind {
+            LineKind::Path(Added) => "+ ",
+            LineKind::Path(Removed) => "− ",
+            LineKind::Path(Changed | Rewritten) => "~ ",
+            LineKind::Path(Moved { .. }) => "↕ ",
+            LineKind::Added => "  + ",
+            LineKind::Removed => "  − ",
+            LineKind::Context | LineKind::Remark => "    ",
+        }
+    }
 }
 
 /// Sets lines in lines of at most `columns`.
@@ -115,6 +232,7 @@ mod tests {
         let words = |row: &ReadingRow| match row {
             ReadingRow::Heading { name, .. } => format!("# {name}"),
             ReadingRow::Line(text) | ReadingRow::Remark(text) => text.to_string(),
+            ReadingRow::Change(line) => line.text.to_string(),
             ReadingRow::Blank => String::new(),
         };
         let rows: Vec<String> = rows.iter().map(words).collect();

@@ -137,6 +137,10 @@ impl App {
             ActionId::NextView => self.next_view(),
             ActionId::NextStateView => self.next_state_view(),
             ActionId::Sides => self.toggle_sides(),
+            ActionId::Context => self.widen_context(),
+            ActionId::NextChange => self.go_to_change(delta),
+            ActionId::PreviousChange => self.go_to_change(-delta),
+            ActionId::ByPath => self.toggle_grain(),
             ActionId::Blanks => self.toggle_blanks(),
             ActionId::NextPane => self.focus(self.focus.next()),
             ActionId::PreviousPane => self.focus(self.focus.previous()),
@@ -187,7 +191,7 @@ impl App {
             Mouse::Off => (Mouse::On, "the mouse focuses, chooses and scrolls"),
         };
         self.mouse = mouse;
-        self.is_scrubbing = false;
+        self.drag = None;
         effects.push(Effect::Mouse(mouse));
         self.say(Tone::Plain, words);
     }

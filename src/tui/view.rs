@@ -81,6 +81,9 @@ fn draw_pane(app: &App, layout: &Layout, which: Pane, buffer: &mut Buffer) {
         },
         Pane::Diff => diff::draw(app, content, buffer),
     }
+    if let Some(extent) = app.extent(which) {
+        pane::draw_bar(app, which, &extent, buffer);
+    }
 }
 
 /// One line, as far as it fits.

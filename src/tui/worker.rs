@@ -42,7 +42,14 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 const fn lane_of(slot: Slot) -> usize {
     match slot {
         Slot::Jump | Slot::Summary | Slot::Marks | Slot::Timeline | Slot::Changes | Slot::Tree => 0,
-        Slot::Diff | Slot::Detail | Slot::File | Slot::Raw | Slot::Fetch | Slot::Problems => 1,
+        Slot::Diff
+        | Slot::DiffByPath
+        | Slot::Detail
+        | Slot::Request
+        | Slot::File
+        | Slot::Raw
+        | Slot::Fetch
+        | Slot::Problems => 1,
         Slot::Strip => 2,
         Slot::Paint | Slot::PaintDiff => 3,
         Slot::Search => 4,

@@ -74,7 +74,7 @@ fn blanks_and_line_ends_are_seen_on_demand() {
         screen.hides("····let·c");
         screen.keys("w");
         screen.shows("····let·c");
-        screen.shows("␊");
+        screen.shows("↵");
         screen.keys("w");
         assert_eq!(screen.text(), before);
     }

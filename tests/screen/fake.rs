@@ -145,6 +145,8 @@ impl Fake {
                 let rows = reading(&detail.sections, usize::from(*columns));
                 Answer::Detail(Ok(Box::new(StepReading { detail, rows })))
             }
+            Job::DiffByPath { .. } => Answer::DiffByPath(None),
+            Job::Request { .. } => Answer::Request(Err(text("no such thing"))),
             Job::Raw { seq, .. } => Answer::Raw(Ok(vec![
                 ReadingRow::Line(text("{")),
                 ReadingRow::Line(text(&format!("  \"seq\": {seq},"))),

@@ -54,7 +54,7 @@ fn events_are_walked_inside_a_step() {
     screen.keys("h");
     screen.hides("inside");
     assert_eq!(screen.step(), 41);
-    screen.keys("3 v");
+    screen.keys("3 v v");
     screen.shows("▸3 Event 163");
     screen.shows("event 4/4 of the step, 812B");
     screen.keys(",");

@@ -17,7 +17,7 @@ const GAP: usize = 3;
 const NARROWEST: usize = 46;
 
 /// The signs of the screen, and what they say.
-const SIGNS: [(&str, &str); 20] = [
+const SIGNS: [(&str, &str); 22] = [
     ("›", "a person or the system speaks"),
     ("◆", "the model"),
     ("✎", "a tool that changed files"),
@@ -37,6 +37,8 @@ const SIGNS: [(&str, &str); 20] = [
     ("#", "unstored: only the hash is known"),
     ("*", "redacted: placeholders stand in it"),
     ("- !", "absent; named and never seen"),
+    ("⋯ █", "lines unchanged; what is in view"),
+    ("· → ↵ ^M↵", "space, tab, end of line: LF, CRLF"),
     ("^[ <U+202E>", "shown, not obeyed"),
 ];
 

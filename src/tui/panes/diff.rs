@@ -1,14 +1,17 @@
-//! What a step did: the files that differ, the step to read, the raw event.
+//! What a step did: the files that differ, the step to read, what the model was sent, the raw
+//! event.
+
+use std::collections::BTreeSet;
 
 use super::state::offset;
 use crate::debugger::{ChangeRow, DiffView};
 use crate::model::TapePath;
-use crate::tui::difference::{Form, OpenDiff};
+use crate::tui::difference::{Anchor, Context, Form, OpenDiff};
 use crate::tui::held::Held;
 use crate::tui::highlight::Painted;
 use crate::tui::job::{Answered, Changes, Job};
 use crate::tui::layout::scrolled;
-use crate::tui::reading::{ReadingRow, StepReading};
+use crate::tui::reading::{ReadingRow, RequestReading, StepReading};
 
 /// The diff pane.
 #[derive(Debug, Default)]
@@ -25,10 +28,22 @@ pub(in crate::tui) struct DiffPane {
     pub(in crate::tui) painted: Held<Box<[Painted; 2]>>,
     /// How its rows are to be set.
     pub(in crate::tui) sides: Sides,
+    /// How much is shown around changes.
+    pub(in crate::tui) context: Context,
+    /// The fold that Enter opens: the one above the change that was gone to.
+    pub(in crate::tui) marked: Option<usize>,
+    /// Folds that were opened alone.
+    opened: BTreeSet<usize>,
+    /// Whether a file of JSON is compared by lines or by paths.
+    pub(in crate::tui) grain: Grain,
+    /// The difference by paths; `None` where the contents are no JSON.
+    pub(in crate::tui) by_path: Held<Option<Vec<ReadingRow>>>,
     /// Whether blanks and line ends are seen.
     pub(in crate::tui) blanks: Blanks,
     /// The step, to read.
     pub(in crate::tui) detail: Held<Answered<Box<StepReading>>>,
+    /// What the model was sent.
+    pub(in crate::tui) request: Held<Answered<Box<RequestReading>>>,
     /// The raw event.
     pub(in crate::tui) raw: Held<Answered<Vec<ReadingRow>>>,
     /// Columns scrolled away on the left.
@@ -45,6 +60,8 @@ pub(in crate::tui) enum View {
     Files,
     /// What was said and done.
     Step,
+    /// What the model was sent, beside what it was sent before.
+    Request,
     /// The event as it stands on the tape.
     Event,
 }
@@ -69,6 +86,16 @@ pub(in crate::tui) enum Blanks {
     Seen,
 }
 
+/// What a difference of two JSON files is told in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::tui) enum Grain {
+    /// Lines, as of any file.
+    #[default]
+    Lines,
+    /// Values, each with its path.
+    Paths,
+}
+
 /// How many files are listed above the difference.
 const MAX_FILES: usize = 6;
 
@@ -77,7 +104,8 @@ impl View {
     pub(in crate::tui) fn next(self) -> Self {
         match self {
             Self::Files => Self::Step,
-            Self::Step => Self::Event,
+            Self::Step => Self::Request,
+            Self::Request => Self::Event,
             Self::Event => Self::Files,
         }
     }
@@ -115,6 +143,116 @@ impl DiffPane {
     /// Back to the first row and column: something else is shown now.
     pub(in crate::tui) fn rewind(&mut self) {
         (self.top, self.left) = (0, 0);
+    }
+
+    /// Takes a difference in. Where it is the one that is shown already, what was opened of
+    /// it stays open.
+    pub(in crate::tui) fn take(&mut self, generation: u64, answer: Answered<Box<OpenDiff>>) {
+        let is_same = match (self.open(), &answer) {
+            (Some(before), Ok(after)) => before.is_same_as(after),
+            _ => false,
+        };
+        if self.diff.take(generation, answer) {
+            if !is_same {
+                self.opened.clear();
+                self.marked = None;
+            }
+            self.unfold();
+        }
+    }
+
+    fn unfold(&mut self) {
+        if let Some(Ok(open)) = self.diff.get_mut() {
+            open.unfold(self.context, &self.opened);
+        }
+    }
+
+    /// Shows more of what did not change; after all, the least. What is looked at stays
+    /// where it is: the change that was gone to, or the first line in view.
+    pub(in crate::tui) fn widen(&mut self, height: usize, form: Form) {
+        let first = self.first_row(height, form);
+        let shown = height - self.fixed_height(height);
+        let anchor = self.open().and_then(|open| {
+            let marked = self.marked.map(|number| Anchor::Hunk(number, 0));
+            let is_in_view = |marked: &Anchor| {
+                let row = open.row_of(form, *marked);
+                row.is_some_and(|row| (first..first + shown).contains(&row))
+            };
+            marked
+                .filter(is_in_view)
+                .or_else(|| open.anchor(form, first))
+        });
+        let old = anchor.and_then(|anchor| self.open()?.row_of(form, anchor));
+        self.context = self.context.next();
+        self.opened.clear();
+        self.unfold();
+        let new = anchor.and_then(|anchor| self.open()?.row_of(form, anchor));
+        if let Some((old, new)) = old.zip(new) {
+            self.top = new.saturating_sub(old.saturating_sub(first));
+        }
+    }
+
+    /// Opens a fold where it stands.
+    pub(in crate::tui) fn open_fold(&mut self, number: usize) {
+        self.opened.insert(number);
+        self.unfold();
+    }
+
+    /// The fold that is marked, if it is in view.
+    pub(in crate::tui) fn marked_in_view(&self, height: usize, form: Form) -> Option<usize> {
+        let number = self.marked?;
+        let open = self.open()?;
+        let row = open.change_row(form, number)?;
+        let first = self.first_row(height, form);
+        let is_in_view = (first..first + height).contains(&row);
+        (is_in_view && open.fold_at(form, row) == Some(number)).then_some(number)
+    }
+
+    /// Goes to another change of the file, and marks what is folded above it. Returns whether
+    /// there is one.
+    pub(in crate::tui) fn go_to_change(&mut self, delta: i64, height: usize, form: Form) -> bool {
+        let first = self.first_row(height, form);
+        let body = height - self.head_height(height);
+        let Some((open, last)) = self
+            .open()
+            .and_then(|open| Some((open, open.changes().checked_sub(1)?)))
+        else {
+            return false;
+        };
+        let row = |number: usize| open.change_row(form, number).unwrap_or(0);
+        let is_in_view = |number: &usize| (first..first + body).contains(&row(*number));
+        // From the change one was led to, or else from what is in view.
+        let wanted = if let Some(here) = self.marked.filter(is_in_view) {
+            here as i64 + delta
+        } else {
+            let above = (0..=last).take_while(|number| row(*number) < first).count();
+            above as i64 + if delta > 0 { delta - 1 } else { delta }
+        };
+        let there = usize::try_from(wanted).unwrap_or(0).min(last);
+        self.top = row(there);
+        self.marked = Some(there);
+        there as i64 == wanted
+    }
+
+    /// The difference by paths, where that is wanted and the contents are JSON.
+    pub(in crate::tui) fn paths(&self) -> Option<&[ReadingRow]> {
+        let open = self.open().filter(|_| self.grain == Grain::Paths)?;
+        let (job, rows) = self.by_path.get_with_job()?;
+        let is_same = matches!(job, Job::DiffByPath { sides, .. } if *sides == open.sides);
+        rows.as_deref().filter(|_| is_same)
+    }
+
+    /// What the pane shows to be read, in rows, if it is known.
+    pub(in crate::tui) fn reading(&self) -> Option<&[ReadingRow]> {
+        match self.effective_view() {
+            View::Files => self.paths(),
+            View::Step => self.step().map(|step| &step.rows[..]),
+            View::Request => {
+                let request = self.request.get()?.as_ref().ok()?;
+                Some(&request.rows)
+            }
+            View::Event => self.raw.get()?.as_ref().ok().map(Vec::as_slice),
+        }
     }
 
     /// The view there is something to show for: a step that changed no file is read.
@@ -175,20 +313,28 @@ impl DiffPane {
         (list + usize::from(list > 0) + 1 + remarks).min(height)
     }
 
+    /// How many rows of the pane stand still above those that scroll.
+    pub(in crate::tui) fn fixed_height(&self, height: usize) -> usize {
+        match self.effective_view() {
+            View::Files => self.head_height(height),
+            View::Step => 0,
+            View::Request | View::Event => height.min(2),
+        }
+    }
+
+    /// How many rows there are to scroll through.
+    pub(in crate::tui) fn rows(&self, form: Form) -> usize {
+        match (self.reading(), self.effective_view()) {
+            (Some(rows), _) => rows.len(),
+            (None, View::Files) => self.open().map_or(0, |open| open.len(form)),
+            (None, _) => 0,
+        }
+    }
+
     /// The first row to show of what the pane shows, in a pane of this height.
     pub(in crate::tui) fn first_row(&self, height: usize, form: Form) -> usize {
-        let (rows, height) = match self.effective_view() {
-            View::Files => {
-                let rows = self.open().map_or(0, |open| open.len(form));
-                (rows, height - self.head_height(height))
-            }
-            View::Step => (self.step().map_or(0, |step| step.rows.len()), height),
-            View::Event => {
-                let raw = self.raw.get().and_then(|raw| raw.as_ref().ok());
-                (raw.map_or(0, Vec::len), height.saturating_sub(2))
-            }
-        };
-        scrolled(self.top, None, rows, height)
+        let shown = height - self.fixed_height(height);
+        scrolled(self.top, None, self.rows(form), shown)
     }
 
     /// Scrolls by rows.

@@ -131,9 +131,22 @@ impl StatePane {
 
     /// The first row of the numbers to show, in a pane of this size.
     pub(in crate::tui) fn first_number(&self, height: usize, columns: usize) -> usize {
-        let statistics = self.statistics.get();
-        let rows = statistics.map_or(0, |statistics| numbers::count(statistics, columns));
+        let rows = self.count_of_numbers(columns);
         scrolled(self.numbers_top, None, rows, height)
+    }
+
+    /// How many rows the numbers take in so many columns.
+    pub(in crate::tui) fn count_of_numbers(&self, columns: usize) -> usize {
+        let statistics = self.statistics.get();
+        statistics.map_or(0, |statistics| numbers::count(statistics, columns))
+    }
+
+    /// Scrolls the tree; the selection stays in view.
+    pub(in crate::tui) fn scroll_to(&mut self, first: usize, height: usize) {
+        let here = self.selected_index().unwrap_or(0);
+        let there = here.clamp(first, first + height.saturating_sub(1));
+        self.selected = self.rows().get(there).map(|row| row.path.clone());
+        self.top = first;
     }
 
     /// Moves the selection.

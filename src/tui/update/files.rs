@@ -2,9 +2,9 @@
 
 use crate::debugger::FileView;
 use crate::model::TapePath;
-use crate::text::{RowKind, SafeText};
+use crate::text::{Row, RowKind, SafeText};
 use crate::tui::app::{App, Tone};
-use crate::tui::difference::{DiffLine, DiffRow, Form, OpenDiff};
+use crate::tui::difference::{DiffRow, OpenDiff};
 use crate::tui::document::content_bytes;
 use crate::tui::effect::Effect;
 use crate::tui::job::{Answered, Job};
@@ -30,6 +30,7 @@ impl App {
                 bytes: text.into_bytes(),
                 name: match view {
                     View::Event => "event.json".into(),
+                    View::Request => "request.txt".into(),
                     View::Files | View::Step => "step.txt".into(),
                 },
                 line: 1,
@@ -91,8 +92,10 @@ impl App {
             Pane::State if self.state.file.is_some() => ("the file", self.file_lines()),
             Pane::State => ("the path", self.path_lines()),
             Pane::Diff => match self.diff.effective_view() {
+                View::Files if self.diff.paths().is_some() => ("the difference", self.read_lines()),
                 View::Files => ("the difference", self.difference_lines()),
                 View::Step => ("the step", self.read_lines()),
+                View::Request => ("the request", self.read_lines()),
                 View::Event => ("the event", self.read_lines()),
             },
         };
@@ -139,32 +142,38 @@ impl App {
         let Some(open) = self.diff.open() else {
             return Vec::new();
         };
-        let of_line = |line: DiffLine<'_>| {
-            let mut text = SafeText::literal(match line.row.kind {
+        let of_row = |row: Row<'_>| {
+            let mut text = SafeText::literal(match row.kind {
                 RowKind::Context => " ",
                 RowKind::Removed => "-",
                 RowKind::Added => "+",
             });
-            text.push(&SafeText::from_bytes(line.row.content()));
+            text.push(&SafeText::from_bytes(row.content()));
             text
         };
-        let text = |row: DiffRow<'_>| match row {
-            DiffRow::Head(hunk) => Some(SafeText::line(&hunk.header())),
-            row => row.lines().next().map(of_line),
-        };
-        let rows = open.rows(Form::Unified, 0).take(MAX_LINES);
-        rows.filter_map(text).collect()
+        let hunks = open.view.diff.iter().flat_map(|diff| diff.hunks.iter());
+        let lines = hunks.flat_map(|hunk| {
+            let head = std::iter::once_with(|| SafeText::line(&hunk.header()));
+            head.chain(hunk.rows().map(of_row))
+        });
+        lines.take(MAX_LINES).collect()
     }
 
     /// The lines of the step or the event that is shown.
     fn read_lines(&self) -> Vec<SafeText> {
         let rows = match self.diff.effective_view() {
-            View::Event => self.diff.raw.get().and_then(|raw| raw.as_ref().ok()),
-            View::Files | View::Step => self.diff.step().map(|step| &step.rows),
+            View::Files => self.diff.step().map(|step| &step.rows[..]),
+            _ => None,
         };
+        let rows = self.diff.reading().or(rows);
         let line = |row: &ReadingRow| match row {
             ReadingRow::Heading { name, .. } => SafeText::line(&format!("# {name}")),
             ReadingRow::Line(line) | ReadingRow::Remark(line) => line.clone(),
+            ReadingRow::Change(line) => {
+                let mut text = SafeText::literal(line.sign());
+                text.push(&line.text);
+                text
+            }
             ReadingRow::Blank => SafeText::default(),
         };
         rows.map_or(Vec::new(), |rows| {

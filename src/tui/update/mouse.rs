@@ -1,5 +1,5 @@
 //! What the mouse does: it focuses and chooses what it points at, its wheel scrolls that,
-//! and on the strip it moves the playhead.
+//! on the strip it moves the playhead, and it drags scrollbars.
 //!
 //! Nothing needs it: whatever it does, a key does, too.
 
@@ -10,6 +10,7 @@ use crate::tui::app::App;
 use crate::tui::keymap::Pending;
 use crate::tui::layout::{Layout, Pane, Sharing};
 use crate::tui::panes::{StateView, View};
+use crate::tui::scroll::{Drag, Extent};
 use crate::tui::view::tab_at;
 
 /// Rows that a notch of the wheel scrolls; in the timeline it is one step.
@@ -28,10 +29,12 @@ impl App {
                 self.pending = Pending::Nothing;
                 self.press_at(&layout, place);
             }
-            MouseEventKind::Drag(MouseButton::Left) if self.is_scrubbing => {
-                self.scrub(layout.strip, place.x);
-            }
-            MouseEventKind::Up(_) => self.is_scrubbing = false,
+            MouseEventKind::Drag(MouseButton::Left) => match self.drag {
+                Some(Drag::Strip) => self.scrub(layout.strip, place.x),
+                Some(Drag::Bar(pane, grip)) => self.drag_bar(pane, grip, place.y),
+                None => {}
+            },
+            MouseEventKind::Up(_) => self.drag = None,
             MouseEventKind::ScrollDown => self.turn_wheel(&layout, place, 1),
             MouseEventKind::ScrollUp => self.turn_wheel(&layout, place, -1),
             MouseEventKind::ScrollRight => self.tilt_wheel(&layout, place, 1),
@@ -41,17 +44,20 @@ impl App {
     }
 
     fn press_at(&mut self, layout: &Layout, place: Position) {
-        self.is_scrubbing = false;
+        self.drag = None;
         if let Some(sheet) = self.sheet() {
             if !sheet.area.contains(place) {
                 self.overlay = None;
             }
         } else if layout.strip.contains(place) {
-            self.is_scrubbing = true;
+            self.drag = Some(Drag::Strip);
             if let Some(here) = self.travel.stop {
                 self.travel.keep(here);
             }
             self.scrub(layout.strip, place.x);
+        } else if let Some((pane, extent)) = self.bar_at(place) {
+            self.focus(pane);
+            self.take_bar(pane, &extent, place.y);
         } else if let Some(tab) = tab(self, layout, place) {
             self.focus(tab);
         } else if let Some(pane) = pane_at(layout, place) {
@@ -62,6 +68,37 @@ impl App {
                 let row = usize::from(place.y - area.y);
                 self.press_row(pane, row, area, was_focused);
             }
+        }
+    }
+
+    /// The pane whose scrollbar stands here.
+    fn bar_at(&self, place: Position) -> Option<(Pane, Extent)> {
+        let mut panes = Pane::ALL.into_iter();
+        panes.find_map(|pane| {
+            let extent = self.extent(pane)?;
+            extent.bar.contains(place).then_some((pane, extent))
+        })
+    }
+
+    /// Takes hold of a scrollbar: of its thumb where it is, or else the thumb comes here.
+    fn take_bar(&mut self, pane: Pane, extent: &Extent, row: u16) {
+        if let Some(here) = self.travel.stop.filter(|_| pane == Pane::Timeline) {
+            self.travel.keep(here);
+        }
+        let (thumb, at) = (extent.thumb(), row - extent.bar.y);
+        if thumb.contains(&at) {
+            self.drag = Some(Drag::Bar(pane, at - thumb.start));
+        } else {
+            let grip = (thumb.end - thumb.start) / 2;
+            self.drag = Some(Drag::Bar(pane, grip));
+            self.drag_bar(pane, grip, row);
+        }
+    }
+
+    fn drag_bar(&mut self, pane: Pane, grip: u16, row: u16) {
+        if let Some(extent) = self.extent(pane) {
+            let start = row.saturating_sub(extent.bar.y).saturating_sub(grip);
+            self.scroll_to(pane, &extent, extent.first_at(start));
         }
     }
 
@@ -85,6 +122,14 @@ impl App {
                 if row < self.diff.list_height(height) && here != Some(index) {
                     let here = here.unwrap_or(0);
                     self.select_file(index as i64 - here as i64);
+                } else if self.shows_lines() {
+                    let form = self.diff_form();
+                    let below = row.checked_sub(self.diff.fixed_height(height));
+                    let row = below.map(|below| self.diff.first_row(height, form) + below);
+                    let fold = row.and_then(|row| self.diff.open()?.fold_at(form, row));
+                    if let Some(fold) = fold {
+                        self.diff.open_fold(fold);
+                    }
                 }
             }
             Pane::Diff => {}

@@ -2,10 +2,10 @@
 
 use crate::model::{EntryKind, TapePath};
 use crate::tui::app::{App, Tone};
-use crate::tui::difference::Form;
+use crate::tui::difference::{Context, Form};
 use crate::tui::job::Job;
 use crate::tui::layout::Pane;
-use crate::tui::panes::{Blanks, FilePane, Fold, Sides, StateView, View, offset};
+use crate::tui::panes::{Blanks, FilePane, Fold, Grain, Sides, StateView, View, offset};
 
 /// How far a key scrolls sideways, in columns.
 const SIDEWAYS: i64 = 8;
@@ -127,7 +127,13 @@ impl App {
             Pane::State if self.state.file.is_some() => self.focus(Pane::Diff),
             Pane::State if self.state.view == StateView::Numbers => self.next_state_view(),
             Pane::State => self.open_row(),
-            Pane::Diff => self.open_change(),
+            Pane::Diff => {
+                let (height, form) = (self.height_of(Pane::Diff), self.diff_form());
+                match self.diff.marked_in_view(height, form) {
+                    Some(fold) if self.shows_lines() => self.diff.open_fold(fold),
+                    _ => self.open_change(),
+                }
+            }
         }
     }
 
@@ -213,6 +219,51 @@ impl App {
                 "side by side where the pane is wide enough; 3 z makes it so",
             );
         }
+    }
+
+    /// Whether the diff pane shows a difference line by line.
+    pub(super) fn shows_lines(&self) -> bool {
+        self.diff.effective_view() == View::Files && self.diff.paths().is_none()
+    }
+
+    /// Shows more of what did not change: ten lines around each change, all, three again.
+    pub(super) fn widen_context(&mut self) {
+        self.diff.view = View::Files;
+        self.diff.grain = Grain::Lines;
+        let (height, form) = (self.height_of(Pane::Diff), self.diff_form());
+        self.diff.widen(height, form);
+        let words = match self.diff.context {
+            Context::Few => "three lines around each change",
+            Context::More => "ten lines around each change",
+            Context::All => "the whole file",
+        };
+        self.say(Tone::Plain, words);
+    }
+
+    /// Goes from change to change of the file.
+    pub(super) fn go_to_change(&mut self, delta: i64) {
+        self.diff.view = View::Files;
+        self.diff.grain = Grain::Lines;
+        let (height, form) = (self.height_of(Pane::Diff), self.diff_form());
+        if !self.diff.go_to_change(delta, height, form) {
+            let words = if delta > 0 {
+                "the last change of this file; J goes to the next file"
+            } else {
+                "the first change of this file; K goes to the file before"
+            };
+            self.say(Tone::Plain, words);
+        }
+        self.focus(Pane::Diff);
+    }
+
+    /// Tells the difference of two JSON files by paths, or by lines again.
+    pub(super) fn toggle_grain(&mut self) {
+        self.diff.grain = match self.diff.grain {
+            Grain::Lines => Grain::Paths,
+            Grain::Paths => Grain::Lines,
+        };
+        self.diff.view = View::Files;
+        self.diff.rewind();
     }
 
     /// Makes blanks and line ends of a difference seen, or not.

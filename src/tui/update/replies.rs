@@ -8,6 +8,7 @@ use crate::tui::app::{App, Tone};
 use crate::tui::effect::Effect;
 use crate::tui::job::{Answer, Answered, Reply, Stop};
 use crate::tui::layout::Pane;
+use crate::tui::panes::Grain;
 use crate::tui::travel::{Errand, Follow, UnderWay};
 
 impl App {
@@ -56,7 +57,20 @@ impl App {
                 }
             }
             Answer::Diff(diff) => {
-                self.diff.diff.take(generation, diff);
+                self.diff.take(generation, diff);
+            }
+            Answer::DiffByPath(rows) => {
+                let is_json = rows.is_some();
+                if self.diff.by_path.take(generation, rows) && !is_json {
+                    self.diff.grain = Grain::Lines;
+                    self.say(
+                        Tone::Plain,
+                        "not JSON on both sides, or too large: shown line by line",
+                    );
+                }
+            }
+            Answer::Request(request) => {
+                self.diff.request.take(generation, request);
             }
             Answer::PaintedDiff(painted) => {
                 self.diff.painted.take(generation, painted);
@@ -215,6 +229,7 @@ impl App {
         self.diff.changes.outdate();
         self.diff.diff.outdate();
         self.diff.detail.outdate();
+        self.diff.request.outdate();
         self.diff.raw.outdate();
     }
 }

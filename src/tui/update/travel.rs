@@ -53,7 +53,7 @@ impl App {
     }
 
     /// To the end of a step, or of the last one.
-    pub(super) fn step_to(&mut self, step: u32) {
+    pub(in crate::tui) fn step_to(&mut self, step: u32) {
         let Some(Stop { branch, spot: here }) = self.travel.stop else {
             return;
         };
@@ -335,6 +335,7 @@ impl App {
         self.diff.changes.clear();
         self.diff.diff.clear();
         self.diff.detail.clear();
+        self.diff.request.clear();
         self.diff.raw.clear();
         self.search = None;
         self.search_before = None;

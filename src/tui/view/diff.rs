@@ -22,6 +22,7 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
     match app.diff.effective_view() {
         View::Files => draw_files(app, area, buffer),
         View::Step => reading::draw_step(app, area, buffer),
+        View::Request => reading::draw_request(app, area, buffer),
         View::Event => reading::draw_event(app, area, buffer),
     }
 }
@@ -62,6 +63,10 @@ fn draw_files(app: &App, area: Rect, buffer: &mut Buffer) {
         ..area
     };
     match &shown.diff {
+        Some(_) if app.diff.paths().is_some() => {
+            let rows = app.diff.paths().unwrap_or_default();
+            reading::draw_rows(app, rows, body, buffer);
+        }
         Some(diff) if !diff.hunks.is_empty() => hunks::draw(app, open, diff, body, buffer),
         _ => draw_nothing(app, shown, body, buffer),
     }
@@ -129,6 +134,9 @@ fn draw_name(app: &App, shown: &DiffView, row: Rect, buffer: &mut Buffer) {
 /// What else is to be said of a change, the most important last.
 fn badges(change: &ChangeRow) -> Vec<String> {
     let mut badges = Vec::new();
+    if change.from.is_some() {
+        badges.push("renamed".into());
+    }
     if let Some((before, after)) = change.mode {
         badges.push(format!("mode {:o}→{:o}", before & 0o7777, after & 0o7777));
     }
@@ -148,6 +156,7 @@ fn draw_nothing(app: &App, shown: &DiffView, area: Rect, buffer: &mut Buffer) {
         _ if !shown.remarks.is_empty() => return,
         (None, _) => "One of the contents is not known.",
         (Some(_), Some(_)) => "Only the mode differs.",
+        _ if shown.change.from.is_some() => "Only the name differs.",
         (Some(diff), None) => match (diff.old, diff.new) {
             (None, Some(_)) => "An empty file was made.",
             (Some(_), None) => "An empty file was removed.",

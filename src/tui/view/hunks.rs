@@ -9,9 +9,9 @@ use ratatui::layout::Rect;
 use super::file::without_left;
 use super::pen::Pen;
 use crate::text::diff::{Side, word_emphasis};
-use crate::text::{FileDiff, Hunk, LineEnds, Row, RowKind, SafeText, SeenBlanks};
+use crate::text::{FileDiff, LineEnds, Row, RowKind, SafeText, SeenBlanks, human};
 use crate::tui::app::App;
-use crate::tui::difference::{DiffLine, DiffRow, Form, OpenDiff};
+use crate::tui::difference::{DiffLine, DiffRow, Fold, Form, OpenDiff};
 use crate::tui::highlight::{Painted, Token};
 use crate::tui::layout::scrolled;
 use crate::tui::panes::Blanks;
@@ -48,13 +48,12 @@ enum Place {
     Either,
 }
 
-/// Draws the hunks of a difference.
+/// Draws the rows of a difference.
 pub(super) fn draw(app: &App, open: &OpenDiff, diff: &FileDiff, area: Rect, buffer: &mut Buffer) {
     let form = app.diff_form();
     let first = scrolled(app.diff.top, None, open.len(form), usize::from(area.height));
-    let last = diff.hunks.last();
-    let last = last.and_then(|hunk| hunk.row(hunk.len().checked_sub(1)?));
-    let last_number = last.and_then(|row| row.old.max(row.new)).unwrap_or(0);
+    let lengths = open.sides.iter().map(|document| document.len());
+    let last_number = lengths.max().unwrap_or(0);
     let ends = |side: Option<Side>| side.map_or(LineEnds::None, |side| side.line_ends);
     let (old, new) = (ends(diff.old), ends(diff.new));
     let columns = Columns {
@@ -72,12 +71,14 @@ pub(super) fn draw(app: &App, open: &OpenDiff, diff: &FileDiff, area: Rect, buff
     };
     for (row, line) in open.rows(form, first).zip(area.rows()) {
         match row {
-            DiffRow::Head(hunk) => {
+            DiffRow::Fold(fold) => {
                 let place = match form {
                     Form::Unified => place,
                     Form::SideBySide => Place::Old,
                 };
-                draw_head(hunk, place, &columns, Pen::new(buffer, line, app.theme));
+                let is_marked = app.diff.marked == Some(fold.number);
+                let pen = Pen::new(buffer, line, app.theme);
+                draw_fold(fold, is_marked, place, &columns, pen);
             }
             DiffRow::Line(of) => draw_line(of, place, &columns, Pen::new(buffer, line, app.theme)),
             DiffRow::Pair(old, new) => {
@@ -107,12 +108,27 @@ fn halves(row: Rect) -> (Rect, Rect, Rect) {
     )
 }
 
-fn draw_head(hunk: &Hunk, place: Place, columns: &Columns<'_>, mut pen: Pen<'_>) {
+fn draw_fold(
+    fold: Fold<'_>,
+    is_marked: bool,
+    place: Place,
+    columns: &Columns<'_>,
+    mut pen: Pen<'_>,
+) {
     let numbers = if place == Place::Both { 2 } else { 1 };
     let indent = (columns.digits + 1) * numbers;
-    pen.text(&SafeText::line(&format!("{:>indent$}", "⋯ ")), Role::Quiet);
-    pen.text(&SafeText::line(&hunk.header()), Role::Quiet);
-    pen.gap(1);
+    let (sign, role) = if is_marked {
+        ("▸⋯", Role::Accent)
+    } else {
+        ("⋯", Role::Quiet)
+    };
+    pen.text(&SafeText::line(&format!("{sign:>indent$}")), role);
+    let lines = human::plural(fold.lines as u64, "line unchanged ", "lines unchanged ");
+    pen.text(&SafeText::line(&format!("  {lines}")), role);
+    if let Some(heading) = fold.heading {
+        pen.text(heading, Role::Quiet);
+        pen.gap(1);
+    }
     pen.fill("┄", Role::Quiet);
 }
 
@@ -139,7 +155,14 @@ fn draw_line(line: DiffLine<'_>, place: Place, columns: &Columns<'_>, mut pen: P
         pen.right(&SafeText::literal("no newline at end"), Role::Warning);
         pen.right_gap(1);
     }
-    let emphasis = emphasis(line, columns);
+    // On the ground of the line, and further back than its words.
+    let blank_role = match row.kind {
+        RowKind::Context => Role::Quiet,
+        RowKind::Added => Role::AddedCode(Token::Comment),
+        RowKind::Removed => Role::RemovedCode(Token::Comment),
+    };
+    let other = counterpart(line);
+    let emphasis = emphasis(row, other, columns);
     let pieces = pieces(row, columns);
     let at_plain = |at: usize| {
         if emphasis.iter().any(|word| word.contains(&at)) {
@@ -153,10 +176,19 @@ fn draw_line(line: DiffLine<'_>, place: Place, columns: &Columns<'_>, mut pen: P
             (Some((_, token)), RowKind::Removed) => Role::RemovedCode(*token),
         }
     };
-    if let Some(seen) = seen(row, columns) {
+    if let Some(seen) = seen(row, other, columns) {
         let (text, cut) = without_left(&seen.text, columns.left);
-        pen.styled(&text, |at| {
-            seen.plain(at + cut).map_or(Role::Quiet, at_plain)
+        let blank = |at: usize| {
+            let is_word = |byte| emphasis.iter().any(|word| word.contains(&byte));
+            match seen.blank(at) {
+                Some(byte) if is_word(byte) => word_role,
+                None if other.is_some_and(|other| other.line_end() != row.line_end()) => word_role,
+                _ => blank_role,
+            }
+        };
+        pen.styled(&text, |at| match seen.plain(at + cut) {
+            Some(plain) => at_plain(plain),
+            None => blank(at + cut),
         });
     } else {
         let (text, cut) = without_left(&shown(row, columns), columns.left);
@@ -177,11 +209,34 @@ fn pieces<'a>(row: Row<'_>, columns: &Columns<'a>) -> &'a [(Range<usize>, Token)
     }
 }
 
-/// The line with its blanks seen, where that is wanted and the line is not all too long.
-fn seen(row: Row<'_>, columns: &Columns<'_>) -> Option<SeenBlanks> {
-    let is_short = row.content().len() <= columns.enough();
-    (columns.blanks == Blanks::Seen && is_short)
-        .then(|| SeenBlanks::of(row.content(), row.line_end()))
+/// The line with its blanks seen, where that is wanted or they are what differs, and the line
+/// is not all too long.
+fn seen(row: Row<'_>, other: Option<Row<'_>>, columns: &Columns<'_>) -> Option<SeenBlanks> {
+    if row.content().len() > columns.enough() {
+        return None;
+    }
+    let is_wanted = columns.blanks == Blanks::Seen;
+    let differs = other.is_some_and(|other| has_same_words(row, other));
+    if is_wanted || differs {
+        return Some(SeenBlanks::of(row.content(), row.line_end()));
+    }
+    // Where all ends changed they are seen, in the lines that are said to differ.
+    let has_other_end = other.map_or(columns.has_line_ends, |other| {
+        other.line_end() != row.line_end() && !row.is_unterminated() && !other.is_unterminated()
+    });
+    (has_other_end && row.kind != RowKind::Context)
+        .then(|| SeenBlanks::of_end(row.content(), row.line_end()))
+}
+
+/// Whether two lines differ, and in their blanks only.
+fn has_same_words(one: Row<'_>, other: Row<'_>) -> bool {
+    let words = |row: Row<'_>| {
+        let bytes = row.content().iter().copied();
+        bytes
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .collect::<Vec<u8>>()
+    };
+    one.content() != other.content() && words(one) == words(other)
 }
 
 impl Columns<'_> {
@@ -191,29 +246,21 @@ impl Columns<'_> {
     }
 }
 
-/// The line, and its end where ends changed.
+/// The line, as much of it as can be seen.
 fn shown(row: Row<'_>, columns: &Columns<'_>) -> SafeText {
     let content = row.content();
     let Some((start, _)) = content.split_at_checked(columns.enough()) else {
-        let mut text = SafeText::from_bytes(content);
-        if columns.has_line_ends {
-            text.push(&SafeText::literal(match row.line_end() {
-                b"\r\n" => "␍␊",
-                b"\n" => "␊",
-                _ => "",
-            }));
-        }
-        return text;
+        return SafeText::from_bytes(content);
     };
     let mut text = SafeText::line(&String::from_utf8_lossy(start));
     text.push(&SafeText::literal("…"));
     text
 }
 
-/// The words in which a line differs from the one that stands in its place on the other
-/// side, where as many lines were added as were removed before them.
-fn emphasis(line: DiffLine<'_>, columns: &Columns<'_>) -> Vec<Range<usize>> {
-    let DiffLine { hunk, index, row } = line;
+/// The line that stands in the place of this one on the other side, where as many lines were
+/// added as were removed before them.
+fn counterpart(line: DiffLine<'_>) -> Option<Row<'_>> {
+    let (hunk, index) = line.hunk?;
     let is_of = |kind| move |index: &usize| hunk.row(*index).is_some_and(|row| row.kind == kind);
     let before = |from: usize, kind| {
         let rows = (0..from).rev().take(MAX_EMPHASIS);
@@ -223,8 +270,8 @@ fn emphasis(line: DiffLine<'_>, columns: &Columns<'_>) -> Vec<Range<usize>> {
         let rows = iter::successors(Some(from), |index| index.checked_add(1)).take(MAX_EMPHASIS);
         rows.take_while(is_of(kind)).count()
     };
-    let (removed, added) = match row.kind {
-        RowKind::Context => return Vec::new(),
+    let (removed, added) = match line.row.kind {
+        RowKind::Context => return None,
         RowKind::Removed => {
             let middle = index + from(index, RowKind::Removed);
             (
@@ -241,13 +288,18 @@ fn emphasis(line: DiffLine<'_>, columns: &Columns<'_>) -> Vec<Range<usize>> {
         }
     };
     if removed != added || removed >= MAX_EMPHASIS {
-        return Vec::new();
+        return None;
     }
-    let other = match row.kind {
+    let other = match line.row.kind {
         RowKind::Removed => index.checked_add(removed),
         _ => index.checked_sub(removed),
     };
-    let Some(other) = other.and_then(|other| hunk.row(other)) else {
+    other.and_then(|other| hunk.row(other))
+}
+
+/// The words in which a line differs from the one in its place.
+fn emphasis(row: Row<'_>, other: Option<Row<'_>>, columns: &Columns<'_>) -> Vec<Range<usize>> {
+    let Some(other) = other else {
         return Vec::new();
     };
     let (here, there) = (shown(row, columns), shown(other, columns));

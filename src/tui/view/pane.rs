@@ -10,6 +10,7 @@ use super::title::{Title, name};
 use crate::text::{SafeText, human, width};
 use crate::tui::app::App;
 use crate::tui::layout::Pane;
+use crate::tui::scroll::Extent;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::travel::Follow;
 
@@ -40,6 +41,21 @@ pub(super) fn draw_frame(app: &App, pane: Pane, area: Rect, buffer: &mut Buffer)
         Pen::new(buffer, row, app.theme).text(&note, Role::Quiet);
     }
     Pen::new(buffer, row, app.theme).text(&words, title_role);
+}
+
+/// Draws the thumb of a pane's scrollbar on its frame, or where a frame would be. Its shape
+/// tells it from the frame, not its colour.
+pub(super) fn draw_bar(app: &App, pane: Pane, extent: &Extent, buffer: &mut Buffer) {
+    let role = if pane == app.focus {
+        Role::Accent
+    } else {
+        Role::Quiet
+    };
+    let thumb = extent.thumb();
+    let rows = extent.bar.rows().skip(usize::from(thumb.start));
+    for row in rows.take(usize::from(thumb.end - thumb.start)) {
+        Pen::new(buffer, row, app.theme).words("█", role);
+    }
 }
 
 /// Draws the tabs of a screen that has room for one pane.

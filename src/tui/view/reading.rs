@@ -1,4 +1,4 @@
-//! The step and the raw event, to be read.
+//! The step, the request and the raw event, to be read.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,10 +6,11 @@ use ratatui::layout::Rect;
 use super::pane::{draw_centred, draw_error};
 use super::pen::Pen;
 use crate::debugger::Spot;
-use crate::text::{SafeText, human};
+use crate::text::json_diff::LineKind;
+use crate::text::{JsonChangeKind, SafeText, human};
 use crate::tui::app::App;
 use crate::tui::layout::scrolled;
-use crate::tui::reading::ReadingRow;
+use crate::tui::reading::{ChangeRow, ReadingRow};
 use crate::tui::theme::Role;
 
 /// Draws the sections of the step.
@@ -31,23 +32,74 @@ pub(super) fn draw_event(app: &App, area: Rect, buffer: &mut Buffer) {
         draw_start(app, area, buffer);
         return;
     };
-    let mut rows = area.rows();
-    if let Some(row) = rows.next() {
-        draw_event_name(app, spot, row, buffer);
-    }
-    if let Some(row) = rows.next() {
-        Pen::new(buffer, row, app.theme).fill("─", Role::Quiet);
-    }
-    let head = area.height.min(2);
-    let body = Rect {
-        y: area.y + head,
-        height: area.height - head,
-        ..area
-    };
+    let [name, line] = head(area);
+    draw_event_name(app, spot, name, buffer);
+    Pen::new(buffer, line, app.theme).fill("─", Role::Quiet);
+    let body = below(area);
     match app.diff.raw.get() {
         None => {}
         Some(Err(why)) => draw_error(app, "This event cannot be read.", why, body, buffer),
         Some(Ok(rows)) => draw_rows(app, rows, body, buffer),
+    }
+}
+
+/// Draws what the model was sent, below a line that says whose turn it was.
+pub(super) fn draw_request(app: &App, area: Rect, buffer: &mut Buffer) {
+    if app.travel.spot().is_some_and(|spot| spot.step.0 == 0) {
+        draw_start(app, area, buffer);
+        return;
+    }
+    let (Some(request), [name, line]) = (app.diff.request.get(), head(area)) else {
+        return;
+    };
+    let request = match request {
+        Ok(request) => request,
+        Err(why) => {
+            draw_error(app, "The request cannot be read.", why, area, buffer);
+            return;
+        }
+    };
+    let Some(step) = request.view.step else {
+        let lines = [
+            (
+                SafeText::literal("The model was not asked up to here."),
+                Role::Strong,
+            ),
+            (
+                SafeText::literal("l goes on; v shows the event as it was recorded."),
+                Role::Quiet,
+            ),
+        ];
+        draw_centred(area, &lines, app.theme, buffer);
+        return;
+    };
+    let mut pen = Pen::new(buffer, name, app.theme);
+    pen.gap(1);
+    pen.text(
+        &SafeText::line(&format!("request of step {step}")),
+        Role::Strong,
+    );
+    if let Some(before) = request.view.before {
+        let words = format!(", beside that of step {before}");
+        pen.text(&SafeText::line(&words), Role::Quiet);
+    }
+    Pen::new(buffer, line, app.theme).fill("─", Role::Quiet);
+    draw_rows(app, &request.rows, below(area), buffer);
+}
+
+/// The two rows that stand still above a text.
+fn head(area: Rect) -> [Rect; 2] {
+    let row = |y| Rect::new(area.x, y, area.width, 1).intersection(area);
+    [row(area.y), row(area.y + 1)]
+}
+
+/// What is left below them.
+fn below(area: Rect) -> Rect {
+    let head = area.height.min(2);
+    Rect {
+        y: area.y + head,
+        height: area.height - head,
+        ..area
     }
 }
 
@@ -80,7 +132,8 @@ fn draw_start(app: &App, area: Rect, buffer: &mut Buffer) {
     draw_centred(area, &lines, app.theme, buffer);
 }
 
-fn draw_rows(app: &App, rows: &[ReadingRow], area: Rect, buffer: &mut Buffer) {
+/// Draws rows to read, from the one on that the pane is scrolled to.
+pub(super) fn draw_rows(app: &App, rows: &[ReadingRow], area: Rect, buffer: &mut Buffer) {
     let first = scrolled(app.diff.top, None, rows.len(), usize::from(area.height));
     for (row, line) in rows.iter().skip(first).zip(area.rows()) {
         let mut pen = Pen::new(buffer, line, app.theme);
@@ -101,7 +154,32 @@ fn draw_rows(app: &App, rows: &[ReadingRow], area: Rect, buffer: &mut Buffer) {
                 pen.gap(1);
                 pen.text(text, Role::Quiet);
             }
+            ReadingRow::Change(line) => draw_change(line, pen),
             ReadingRow::Blank => {}
         }
+    }
+}
+
+/// A line of a change by paths.
+fn draw_change(line: &ChangeRow, mut pen: Pen<'_>) {
+    let (sign_role, role, word_role) = match line.kind {
+        LineKind::Path(JsonChangeKind::Added) => (Role::Added, Role::Strong, Role::Strong),
+        LineKind::Path(JsonChangeKind::Removed) => (Role::Removed, Role::Strong, Role::Strong),
+        LineKind::Path(_) => (Role::Changed, Role::Strong, Role::Strong),
+        LineKind::Added => (Role::Added, Role::AddedLine, Role::AddedWord),
+        LineKind::Removed => (Role::Removed, Role::RemovedLine, Role::RemovedWord),
+        LineKind::Context => (Role::Text, Role::Text, Role::Text),
+        LineKind::Remark => (Role::Quiet, Role::Quiet, Role::Quiet),
+    };
+    pen.words(line.sign(), sign_role);
+    pen.styled(&line.text, |at| {
+        if line.emphasis.iter().any(|word| word.contains(&at)) {
+            word_role
+        } else {
+            role
+        }
+    });
+    if matches!(line.kind, LineKind::Added | LineKind::Removed) {
+        pen.fill(" ", role);
     }
 }

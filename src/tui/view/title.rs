@@ -131,6 +131,10 @@ fn of_diff(app: &App) -> (String, String) {
                 scrolled(app, step.map_or(0, |step| step.rows.len()), 0),
             )
         }
+        View::Request => {
+            let rows = diff.reading().map_or(0, <[_]>::len);
+            ("Request".into(), scrolled(app, rows, 2))
+        }
         View::Event => {
             let text = match diff.raw.get_with_job() {
                 Some((Job::Raw { seq, .. }, _)) => format!("Event {seq}"),

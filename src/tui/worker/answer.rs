@@ -14,7 +14,7 @@ use crate::tui::highlight::Highlighter;
 use crate::tui::job::{
     Answer, Answered, Base, Changes, Job, Jump, Landmark, OpenFile, Progress, Stop,
 };
-use crate::tui::reading::{self, StepReading};
+use crate::tui::reading::{self, RequestReading, StepReading};
 
 /// Answers one job at a time.
 #[derive(Debug)]
@@ -168,6 +168,19 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
             Answer::Detail(debugger.step(*at).map_err(safe).map(|detail| {
                 let rows = reading::sections(&detail.sections, usize::from(*columns));
                 Box::new(StepReading { detail, rows })
+            }))
+        }
+        Job::DiffByPath { sides, columns } => {
+            Answer::DiffByPath(reading::by_path(sides, usize::from(*columns)))
+        }
+        Job::Request { at, base, columns } => {
+            let view = match base {
+                Base::StepStart => debugger.request(*at),
+                Base::Spot(base) => debugger.requests(*base, debugger, *at),
+            };
+            Answer::Request(view.map_err(safe).map(|view| {
+                let rows = reading::request(&view, usize::from(*columns));
+                Box::new(RequestReading { view, rows })
             }))
         }
         Job::Raw { seq, columns } => Answer::Raw(
