@@ -1,30 +1,53 @@
 //! What differs between two places, and in what lines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::{ChangeRow, Debugger, DiffView, FileContent, ReadError};
-use crate::model::{Certainty, Cursor, EntryKind, Kind, TapePath};
-use crate::state::{Change, PathId};
+use crate::model::{Certainty, ChangeKind, Cursor, EntryKind, Kind, TapePath};
+use crate::state::{Change, ContentRef, FileState, PathId};
+use crate::tape::BlobId;
 use crate::text::{FileDiff, SafeText, diff};
 
 impl Debugger {
     /// The paths that differ between two places, sorted. Costs the entries between them.
     pub fn changes(&self, from: Cursor, to: Cursor) -> Vec<ChangeRow> {
         let changes = self.state.changes(&self.tape.index.blobs, from, to);
-        changes
-            .iter()
-            .filter_map(|change| self.change_row(change))
-            .collect()
+        self.change_rows(&changes)
+    }
+
+    /// A row for each change. A file that came with the content of one that went is told to
+    /// have been renamed; that one keeps its row, too.
+    fn change_rows(&self, changes: &[Change]) -> Vec<ChangeRow> {
+        let content = |state: Option<FileState>| match state?.content {
+            ContentRef::Blob(blob) => Some(blob),
+            _ => None,
+        };
+        let mut gone: HashMap<BlobId, VecDeque<TapePath>> = HashMap::new();
+        for change in changes {
+            if change.kind == ChangeKind::Removed
+                && let Some(blob) = content(change.before)
+                && let Some(path) = self.state.paths.path(change.path)
+            {
+                gone.entry(blob).or_default().push_back(path);
+            }
+        }
+        let rows = changes.iter().filter_map(|change| {
+            let mut row = self.change_row(change)?;
+            if change.kind == ChangeKind::Added
+                && let Some(blob) = content(change.after)
+                && let Some(sources) = gone.get_mut(&blob)
+            {
+                row.from = sources.pop_front();
+            }
+            Some(row)
+        });
+        rows.collect()
     }
 
     /// The paths that the events of a step changed, wherever they stand.
     pub(super) fn step_changes(&self, step: u32) -> Vec<ChangeRow> {
-        let changes = self.changed_in(step);
-        changes
-            .iter()
-            .filter_map(|change| self.change_row(change))
-            .collect()
+        self.change_rows(&self.changed_in(step))
     }
 
     /// The paths that a step changed, as names only: cheaper than the changes themselves.
@@ -95,7 +118,22 @@ impl Debugger {
         let before = self.state.file(blobs, from, before_path);
         let after = self.state.file(blobs, to, path);
         let mut remarks = Vec::new();
-        let mut side = |state: Option<crate::state::FileState>, path: &TapePath, side: &str| {
+        let kind = |state: &Option<FileState>| {
+            let state = state.filter(|state| state.certainty != Certainty::Absent);
+            state.map(|state| state.kind)
+        };
+        let link = match (kind(&before), kind(&after)) {
+            (Some(EntryKind::File), Some(EntryKind::Link)) => "a file became a symbolic link",
+            (Some(EntryKind::Link), Some(EntryKind::File)) => "a symbolic link became a file",
+            (Some(EntryKind::Link), _) | (_, Some(EntryKind::Link)) => {
+                "a symbolic link: its text is where it points"
+            }
+            _ => "",
+        };
+        if !link.is_empty() {
+            remarks.push(SafeText::literal(link));
+        }
+        let mut side = |state: Option<FileState>, path: &TapePath, side: &str| {
             let Some(state) = state.filter(|state| state.certainty != Certainty::Absent) else {
                 return Side::Absent;
             };
