@@ -61,9 +61,10 @@ before and after (certainty), added and removed (lines), patch (the unified diff
 remarks. With --response one object: from and to (steps), added, removed, patch, and changes: the
 same path by path, or null. With --request one object: from and to (steps), basis (what the tape
 holds of the requests: whole, added, what was new in each, or nothing), changes, sections (what
-there is to read besides, as in `jukebox show --json`), remarks. Of changes: path, change (added,
+there is to read besides, as in `jukebox show --json`), remarks. Of changes: path (elements count in
+what came after; of what was removed, the last step counts in what was before), change (added,
 removed, changed, moved, or rewritten: the same number, written otherwise), before and after (JSON
-as it was written, or null).";
+as it was written, or null), of what moved also from (its index before).";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
