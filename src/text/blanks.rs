@@ -119,7 +119,7 @@ mod tests {
         check("a  b ", "\r\n", "a··b·^M↵");
         check("\tif\tx", "", "→   if→ x");
         check("漢\tx", "\n", "漢→ x↵");
-        check("\u{1b}[2J x", "\n", "^[[2J·x␊");
+        check("\u{1b}[2J x", "\n", "^[[2J·x↵");
     }
 
     #[test]

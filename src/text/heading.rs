@@ -31,8 +31,11 @@ pub fn enclosing<'a>(above: impl Iterator<Item = &'a [u8]>, indent: usize) -> Op
         if opens(text) {
             return Some(text);
         }
-        // What stands further right than this does not head what is below it.
-        limit = here.max(1);
+        // What stands no further left than this does not head what is below it; the end of a
+        // list of parameters is a part of what heads it.
+        if !text.starts_with(b")") {
+            limit = here;
+        }
     }
     None
 }
@@ -91,6 +94,7 @@ mod tests {
             4,
             Some("struct A {"),
         );
+        check("fn long(\n    a: u8,\n) -> u8 {\n", 4, Some("fn long("));
         check("", 4, None);
     }
 

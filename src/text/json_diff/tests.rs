@@ -390,5 +390,9 @@ fn short_values_stand_beside_the_path_and_long_texts_below_it() {
             "+ [12345678901234567890123, \"a long enough list to be set in lines\"]",
         ],
     );
-    check_lines("[\"\u{202e}\"]", "[1]", &["[0]  \"<U+202E>\" → 1"]);
+    check_lines(
+        "{\"a\": \"\u{202e}\"}",
+        "{\"a\": 1}",
+        &["a  \"<U+202E>\" → 1"],
+    );
 }
