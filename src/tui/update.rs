@@ -57,7 +57,7 @@ impl App {
                     self.refresh();
                 }
             }
-            Event::Mouse(event) => self.take_mouse(event),
+            Event::Mouse(event) => self.take_mouse(event, &mut effects),
             Event::FocusGained | Event::FocusLost => {}
         }
         self.demand();

@@ -25,6 +25,8 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+pub(super) use self::choices::{mark_at, marks_area, palette_choice_at};
+pub(super) use self::file::version_at;
 pub(super) use self::pane::tab_at;
 use self::pen::{Pen, Selection};
 use super::app::App;
