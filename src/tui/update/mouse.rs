@@ -26,6 +26,10 @@ impl App {
             return;
         };
         let place = Position::new(event.column, event.row);
+        if self.picker.is_some() && self.overlay.is_none() {
+            self.point_at_runs(&layout, event.kind, place);
+            return;
+        }
         if self.prompt.is_some() {
             if event.kind == MouseEventKind::Down(MouseButton::Left) {
                 self.press_choice(&layout, place, effects);
@@ -47,6 +51,28 @@ impl App {
             MouseEventKind::ScrollUp => self.turn_wheel(&layout, place, -1),
             MouseEventKind::ScrollRight => self.tilt_wheel(&layout, place, 1),
             MouseEventKind::ScrollLeft => self.tilt_wheel(&layout, place, -1),
+            _ => {}
+        }
+    }
+
+    /// Chooses a run; the chosen one is opened. The wheel chooses, too.
+    fn point_at_runs(&mut self, layout: &Layout, kind: MouseEventKind, place: Position) {
+        let area = layout.picker();
+        let Some(picker) = &mut self.picker else {
+            return;
+        };
+        match kind {
+            MouseEventKind::Down(MouseButton::Left) if area.contains(place) => {
+                let height = usize::from(area.height);
+                let row = picker.first_row(height) + usize::from(place.y - area.y);
+                if picker.chosen_row() == Some(row) {
+                    self.open_chosen_run();
+                } else {
+                    picker.choose(row, height);
+                }
+            }
+            MouseEventKind::ScrollDown => self.choose_run_by(NOTCH),
+            MouseEventKind::ScrollUp => self.choose_run_by(-NOTCH),
             _ => {}
         }
     }
