@@ -146,6 +146,11 @@ impl TapeArgs {
 }
 
 impl PlaceArgs {
+    /// Whether a place was named, and not only a tape.
+    pub(super) fn names_a_place(&self) -> bool {
+        split(&self.place).is_ok_and(|(tape, _)| tape.len() < self.place.len())
+    }
+
     /// Opens the run, and finds the place in it.
     pub(super) fn open(&self, around: &Environment) -> Result<Looked, Failure> {
         let (tape, place) = split(&self.place)?;
