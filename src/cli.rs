@@ -17,8 +17,10 @@ mod failure;
 mod fields;
 mod import;
 mod log;
+mod note;
 mod open;
 mod output;
+mod recent;
 mod search;
 mod show;
 mod stats;
@@ -89,6 +91,7 @@ impl When {
 enum Command {
     Open(open::Args),
     Demo(open::DemoArgs),
+    Recent(recent::Args),
     Log(log::Args),
     Show(show::Args),
     Tree(tree::Args),
@@ -98,6 +101,7 @@ enum Command {
     Search(search::Args),
     Stats(stats::Args),
     Verify(verify::Args),
+    Note(note::Args),
     Import(import::Args),
     Compact(compact::Args),
 }
@@ -146,6 +150,7 @@ fn dispatch(
         )),
         Some(Command::Open(args)) => args.run(around, typed.color, screen),
         Some(Command::Demo(args)) => args.run(around, typed.color, screen),
+        Some(Command::Recent(args)) => args.run(around, out),
         Some(Command::Log(args)) => args.run(around, out),
         Some(Command::Show(args)) => args.run(around, out),
         Some(Command::Tree(args)) => args.run(around, out),
@@ -155,6 +160,7 @@ fn dispatch(
         Some(Command::Search(args)) => args.run(around, out),
         Some(Command::Stats(args)) => args.run(around, out),
         Some(Command::Verify(args)) => args.run(around, out),
+        Some(Command::Note(args)) => args.run(around, out),
         Some(Command::Import(args)) => args.run(around, out),
         Some(Command::Compact(args)) => args.run(around, out),
     }

@@ -21,16 +21,22 @@ mod follow;
 mod keys;
 #[path = "screen/layout.rs"]
 mod layout;
+#[path = "screen/left.rs"]
+mod left;
 #[path = "screen/marks.rs"]
 mod marks;
 #[path = "screen/mouse.rs"]
 mod mouse;
+#[path = "screen/notes.rs"]
+mod notes;
 #[path = "screen/numbers.rs"]
 mod numbers;
 #[path = "screen/palette.rs"]
 mod palette;
 #[path = "screen/paths.rs"]
 mod paths;
+#[path = "screen/picker.rs"]
+mod picker;
 #[path = "screen/play.rs"]
 mod play;
 #[path = "screen/scrollbars.rs"]

@@ -85,18 +85,27 @@ impl World {
         pty
     }
 
+    /// The program without a tape.
+    fn choose(&self) -> Pty {
+        self.run(&[PROGRAM], &[])
+    }
+
     fn start(&self, environment: &[(&str, &str)]) -> Pty {
         self.start_as(&[], &[], environment)
     }
 
     /// The program with these words before it and these behind it.
     fn start_as(&self, before: &[&str], behind: &[&str], environment: &[(&str, &str)]) -> Pty {
+        let program = [PROGRAM, "open", self.tape.to_str().unwrap()];
+        self.run(&[before, &program, behind].concat(), environment)
+    }
+
+    fn run(&self, command: &[&str], environment: &[(&str, &str)]) -> Pty {
         let home = self.directory.path().to_str().unwrap();
         let path = std::env::var("PATH").unwrap();
         let mut all = vec![("HOME", home), ("PATH", &path), ("TERM", "xterm-256color")];
         all.extend(environment);
-        let program = [PROGRAM, "open", self.tape.to_str().unwrap()];
-        Pty::spawn(SIZE, [before, &program, behind].concat(), &all).unwrap()
+        Pty::spawn(SIZE, command.to_vec(), &all).unwrap()
     }
 }
 

@@ -82,6 +82,12 @@ impl SourceArgs {
         Ok(Debugger::open(source, &options)?)
     }
 
+    /// Opens no run, for a screen on which one is chosen.
+    pub(super) fn open_nothing(&self, around: &Environment) -> Result<Debugger, Failure> {
+        let options = self.options(&Source::Nothing, around);
+        Ok(Debugger::open(Source::Nothing, &options)?)
+    }
+
     fn open_quietly(&self, tape: &OsStr, around: &Environment) -> Result<Debugger, Failure> {
         let source = source(tape);
         let options = self.options(&source, around);
@@ -90,21 +96,10 @@ impl SourceArgs {
 
     /// How a run from this source is opened or imported.
     pub(super) fn options(&self, source: &Source, around: &Environment) -> OpenOptions {
-        // Only a transcript that lies among the agent's own files has its history there.
-        let claude = around
-            .claude
-            .as_deref()
-            .and_then(|path| path.canonicalize().ok());
-        let file_history = claude.filter(|claude| match source {
-            Source::Path(path) => path
-                .canonicalize()
-                .is_ok_and(|path| path.starts_with(claude)),
-            _ => false,
-        });
         OpenOptions {
             places: around.places.clone(),
             base: self.base.clone(),
-            file_history: file_history.map(|claude| claude.join("file-history")),
+            file_history: around.places.file_history_of(source),
             ..OpenOptions::default()
         }
     }
@@ -151,6 +146,11 @@ impl TapeArgs {
 }
 
 impl PlaceArgs {
+    /// Whether a place was named, and not only a tape.
+    pub(super) fn names_a_place(&self) -> bool {
+        split(&self.place).is_ok_and(|(tape, _)| tape.len() < self.place.len())
+    }
+
     /// Opens the run, and finds the place in it.
     pub(super) fn open(&self, around: &Environment) -> Result<Looked, Failure> {
         let (tape, place) = split(&self.place)?;

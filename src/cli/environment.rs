@@ -17,8 +17,6 @@ const COLUMNS: usize = 100;
 pub(super) struct Environment {
     /// The user's directories.
     pub(super) places: Places,
-    /// Where Claude Code keeps what is its own.
-    pub(super) claude: Option<PathBuf>,
     /// Whether standard output is a terminal.
     pub(super) has_terminal: bool,
     /// Whether there is a terminal to read keys from and to draw on.
@@ -40,10 +38,10 @@ impl Environment {
                 imports: user_directory("XDG_DATA_HOME", ".local/share")
                     .map(|directory| directory.join("imports")),
                 state: user_directory("XDG_STATE_HOME", ".local/state"),
+                claude: absolute("CLAUDE_CONFIG_DIR")
+                    .or_else(|| Some(absolute("HOME")?.join(".claude"))),
                 here: env::current_dir().ok(),
             },
-            claude: absolute("CLAUDE_CONFIG_DIR")
-                .or_else(|| Some(absolute("HOME")?.join(".claude"))),
             has_terminal,
             has_screen: has_terminal && has_controlling_terminal(),
             no_color: is_dumb || is_unwanted,

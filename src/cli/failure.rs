@@ -129,7 +129,7 @@ impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         let hint = match &error {
             OpenError::NotFound(_) => "; `jukebox demo` opens one that is built in",
-            OpenError::IsDirectory(_) => "; name a file in it",
+            OpenError::IsDirectory(_) => "; name a file in it, or choose one by `jukebox` alone",
             OpenError::Empty(_) => "; nothing was recorded in it yet",
             OpenError::IsTape(_) => "; `jukebox open TAPE` opens it",
             OpenError::UnknownFormat(_)

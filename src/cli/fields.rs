@@ -10,18 +10,26 @@ use crate::text::SafeText;
 
 /// The fields of a path: `path`, and where that is not UTF-8 the exact bytes beside it.
 pub(super) fn path_fields(path: &TapePath) -> Map<String, Value> {
+    fields_of(path.as_bytes())
+}
+
+fn fields_of(path: &[u8]) -> Map<String, Value> {
     let mut fields = Map::new();
-    fields.insert("path".to_owned(), path.to_text().into());
-    if std::str::from_utf8(path.as_bytes()).is_err() {
-        let bytes = STANDARD.encode(path.as_bytes());
-        fields.insert("path_base64".to_owned(), bytes.into());
+    fields.insert("path".to_owned(), String::from_utf8_lossy(path).into());
+    if std::str::from_utf8(path).is_err() {
+        fields.insert("path_base64".to_owned(), STANDARD.encode(path).into());
     }
     fields
 }
 
 /// The fields of a path, and these.
 pub(super) fn with_path(path: &TapePath, more: Value) -> Value {
-    let mut fields = path_fields(path);
+    with_path_bytes(path.as_bytes(), more)
+}
+
+/// The fields of a path of this machine, and these.
+pub(super) fn with_path_bytes(path: &[u8], more: Value) -> Value {
+    let mut fields = fields_of(path);
     if let Value::Object(more) = more {
         fields.extend(more);
     }

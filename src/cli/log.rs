@@ -36,7 +36,8 @@ pub(super) struct Args {
 
 const HELP: &str = "\
 Before the title: $ tool, › prompt, ◆ model, ≠ outside change, ┃ transaction, ░ gap; ✗ failed,
-⊘ refused, ‖ interrupted, … pending. Behind it: how long it took, and the files it changed.
+⊘ refused, ‖ interrupted, … pending. Behind it: how long it took, the files it changed, and ¶
+where a note was written to it.
 
 JSON, one step a line: step (its number on the branch), seq (of the event that opened it), kind
 (prompt, model, tool, outside, transaction, gap, other), title, outcome (ok, failed, refused,
@@ -44,7 +45,8 @@ interrupted, pending, none), agent (of a sub-agent, or null), branch, files (pat
 problems (line, offset, kind, message of each), tool (or role, model, or null), t (microseconds
 since the run began), duration (microseconds or null), depth (of the sub-agent), suspect (files
 may have been written unseen), outside (an outside change), branches (branches leave here),
-transaction (edge: begin, inside, end; rolled_back; or null). Titles are made safe to show.";
+transaction (edge: begin, inside, end; rolled_back; or null), note (as it was typed, or null).
+Titles are made safe to show.";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
@@ -78,15 +80,18 @@ impl Args {
         let digits = branch.steps.to_string().len().max(3);
         let columns = out.has_terminal().then_some(around.columns);
         let problems = run.problems_by_step(branch.id);
+        let notes = run.notes();
         let mut from = first;
         while from <= branch.steps {
             for row in run.timeline(branch.id, from..from.saturating_add(PAGE)) {
                 let files = run.paths_changed(branch.id, row.number);
+                let home = run.home_of(branch.id, row.number);
+                let note = notes.get(&(home, row.number)).map(String::as_str);
                 if self.json {
                     let problems = problems.get(&row.number).map_or(&[][..], Vec::as_slice);
-                    out.json(&object(&row, branch, &files, problems))?;
+                    out.json(&object(&row, branch, &files, problems, note))?;
                 } else {
-                    let [left, title, right] = cells(&row, &files, digits);
+                    let [left, title, right] = cells(&row, &files, note.is_some(), digits);
                     let title = fit(&left, title, &right, columns);
                     let style = style(&row);
                     out.spans(&[
@@ -121,6 +126,7 @@ pub(super) fn object(
     branch: &BranchRow,
     files: &[TapePath],
     problems: &[Problem],
+    note: Option<&str>,
 ) -> Value {
     let transaction = row.transaction.map(|mark| {
         let edge = match mark.edge {
@@ -148,11 +154,12 @@ pub(super) fn object(
         "outside": row.has_outside_change,
         "branches": row.has_branches,
         "transaction": transaction,
+        "note": note,
     })
 }
 
 /// What stands before the title, the title, and what stands behind it.
-fn cells(row: &StepRow, files: &[TapePath], digits: usize) -> [SafeText; 3] {
+fn cells(row: &StepRow, files: &[TapePath], has_note: bool, digits: usize) -> [SafeText; 3] {
     let clock = human::clock(Duration::from_micros(row.t));
     let mut left = SafeText::line(&format!(
         "{:>digits$}  {clock}  {}{} ",
@@ -180,6 +187,7 @@ fn cells(row: &StepRow, files: &[TapePath], digits: usize) -> [SafeText; 3] {
         ),
         (row.has_branches, "⑂ a branch leaves"),
         (row.has_problem, "! a damaged line"),
+        (has_note, "¶ a note"),
     ];
     notes.extend(
         signs

@@ -10,7 +10,7 @@ use super::When;
 use super::arguments::{SourceArgs, split};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
-use crate::debugger::{Debugger, OpenOptions, Source};
+use crate::debugger::{Debugger, RunSource};
 use crate::model::Place;
 
 /// What can show a run.
@@ -25,8 +25,10 @@ pub trait Screen {
 /// How the screen starts.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// Where the playhead stands.
-    pub place: Place,
+    /// The runs that can be opened are shown, and not the one that is given.
+    pub is_choosing: bool,
+    /// Where the playhead stands; without a place, where the run was left, or at its end.
+    pub place: Option<Place>,
     /// Whether the tape is followed as it grows.
     pub is_following: bool,
     /// Whether there are colours.
@@ -130,11 +132,10 @@ impl Args {
         screen: &dyn Screen,
     ) -> Result<Answer, Failure> {
         let Some(typed) = &self.place else {
-            return Err(Failure::unusable(
-                "no tape was named; `jukebox FILE` opens one, `jukebox demo` one that is built in",
-            ));
+            return self.choose(around, colors, screen);
         };
         let (tape, place) = split(typed)?;
+        let is_named = tape.len() < typed.len();
         let run = if self.follow {
             self.source.open_growing(tape, around)?
         } else {
@@ -142,11 +143,32 @@ impl Args {
         };
         run.locate(&place)?;
         let start = Start {
-            place,
+            is_choosing: false,
+            // Who follows a run is at its end.
+            place: (is_named || self.follow).then_some(place),
             is_following: self.follow,
-            has_colors: self.look.has_colors(around, colors),
-            theme: self.look.theme.clone(),
-            has_mouse: self.look.has_mouse(),
+            ..self.look.start(around, colors)
+        };
+        self.look.show(run, start, around, screen)
+    }
+
+    /// Shows the runs that can be opened.
+    fn choose(
+        &self,
+        around: &Environment,
+        colors: When,
+        screen: &dyn Screen,
+    ) -> Result<Answer, Failure> {
+        if self.follow || self.source.has_any() {
+            return Err(Failure::unusable(
+                "no tape was named; `jukebox FILE` opens one, `jukebox recent` lists those of before",
+            ));
+        }
+        let run = self.source.open_nothing(around)?;
+        let start = self.look.start(around, colors);
+        let start = Start {
+            is_choosing: true,
+            ..start
         };
         self.look.show(run, start, around, screen)
     }
@@ -159,14 +181,8 @@ impl DemoArgs {
         colors: When,
         screen: &dyn Screen,
     ) -> Result<Answer, Failure> {
-        let run = Debugger::open(Source::Demo, &OpenOptions::default())?;
-        let start = Start {
-            place: Place::END,
-            is_following: false,
-            has_colors: self.look.has_colors(around, colors),
-            theme: self.look.theme.clone(),
-            has_mouse: self.look.has_mouse(),
-        };
+        let run = around.places.open(&RunSource::Demo)?;
+        let start = self.look.start(around, colors);
         self.look.show(run, start, around, screen)
     }
 }
@@ -174,6 +190,18 @@ impl DemoArgs {
 impl LookArgs {
     fn has_any(&self) -> bool {
         self.theme.is_some() || self.mouse.is_some() || self.frame.is_some()
+    }
+
+    /// How the screen starts, as far as looks go.
+    fn start(&self, around: &Environment, colors: When) -> Start {
+        Start {
+            is_choosing: false,
+            place: None,
+            is_following: false,
+            has_colors: self.has_colors(around, colors),
+            theme: self.theme.clone(),
+            has_mouse: self.has_mouse(),
+        }
     }
 
     fn has_mouse(&self) -> bool {
@@ -193,9 +221,14 @@ impl LookArgs {
     ) -> Result<Answer, Failure> {
         let Some(file) = &self.frame else {
             if !around.has_screen {
-                return Err(Failure::unusable(
-                    "the screen needs a terminal; `jukebox log TAPE` prints the steps",
-                ));
+                let instead = if start.is_choosing {
+                    ", `jukebox recent` lists the runs that were opened before"
+                } else {
+                    ""
+                };
+                return Err(Failure::unusable(format!(
+                    "the screen needs a terminal; `jukebox log TAPE` prints the steps{instead}"
+                )));
             }
             return screen.show(run, start);
         };

@@ -45,12 +45,13 @@ impl Args {
             ));
         }
         let detail = looked.run.step(looked.spot)?;
+        let note = note(&looked);
         if self.raw {
             raw(&looked, &detail, out)?;
         } else if self.json {
-            out.json(&object(&looked, &detail))?;
+            out.json(&object(&looked, &detail, note.as_deref()))?;
         } else {
-            print(&detail, out)?;
+            print(&detail, note.as_deref(), out)?;
         }
         Ok(Answer::Yes)
     }
@@ -70,7 +71,14 @@ fn raw(looked: &Looked, detail: &StepDetail, out: &mut Output) -> Result<(), Fai
     Ok(())
 }
 
-fn object(looked: &Looked, detail: &StepDetail) -> Value {
+/// What a person wrote to the step.
+fn note(looked: &Looked) -> Option<String> {
+    let step = looked.spot.step;
+    let home = looked.run.home_of(looked.run.line_of(looked.spot), step);
+    looked.run.notes().remove(&(home, step))
+}
+
+fn object(looked: &Looked, detail: &StepDetail, note: Option<&str>) -> Value {
     let line = looked.run.line_of(looked.spot);
     let summary = looked.run.summary();
     let branch = summary.branches.iter().find(|branch| branch.id == line);
@@ -78,7 +86,7 @@ fn object(looked: &Looked, detail: &StepDetail) -> Value {
     let mut problems = looked.run.problems_by_step(line);
     let problems = problems.remove(&detail.row.number).unwrap_or_default();
     let mut object = branch.map_or(Value::Null, |branch| {
-        log::object(&detail.row, branch, &files, &problems)
+        log::object(&detail.row, branch, &files, &problems, note)
     });
     if let Value::Object(step) = &mut object {
         let sections: Vec<Value> = detail.sections.iter().map(fields::section).collect();
@@ -116,7 +124,7 @@ fn change(row: &ChangeRow) -> Value {
     )
 }
 
-fn print(detail: &StepDetail, out: &mut Output) -> Result<(), Failure> {
+fn print(detail: &StepDetail, note: Option<&str>, out: &mut Output) -> Result<(), Failure> {
     let row = &detail.row;
     let mut words = vec![
         row.kind.as_str().to_owned(),
@@ -143,6 +151,12 @@ fn print(detail: &StepDetail, out: &mut Output) -> Result<(), Failure> {
         (Style::Strong, &title),
         (Style::Faint, &facts),
     ])?;
+    if let Some(note) = note {
+        heading("¶ your note", out)?;
+        for line in SafeText::lines(note) {
+            out.line(Style::Plain, &line)?;
+        }
+    }
     for section in &detail.sections {
         out.line(Style::Plain, &SafeText::default())?;
         out.line(Style::Strong, &section.name)?;

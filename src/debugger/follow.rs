@@ -62,9 +62,9 @@ impl Origin {
         })
     }
 
-    /// Where is kept what a person left at tapes.
-    pub(super) fn state_directory(&self) -> Option<&Path> {
-        self.options.places.state.as_deref()
+    /// The file, as it was named.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     pub(super) fn read_on_as(self, sort: Sort) -> Self {

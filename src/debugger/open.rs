@@ -27,6 +27,7 @@ pub struct Debugger {
     pub(super) transcript_problems: Vec<Problem>,
     /// Of a run that came from a file, where to look again.
     pub(super) origin: Option<Origin>,
+    pub(super) places: Places,
 }
 
 /// Where a run comes from.
@@ -38,6 +39,8 @@ pub enum Source {
     Stream(io::Stdin),
     /// The tape that is built into the program.
     Demo,
+    /// Nothing: a run without events, for a screen that shows none yet.
+    Nothing,
 }
 
 /// The user's directories, as the shell found them. Without one, what would be kept there
@@ -48,7 +51,9 @@ pub struct Places {
     pub imports: Option<PathBuf>,
     /// Where is kept what a person left at tapes, such as marks.
     pub state: Option<PathBuf>,
-    /// The current directory: what a base is named relative to.
+    /// Where Claude Code keeps what is its own.
+    pub claude: Option<PathBuf>,
+    /// The current directory: what paths are named relative to.
     pub here: Option<PathBuf>,
 }
 
@@ -128,10 +133,19 @@ impl Debugger {
     /// Opens a run. Costs one pass over its lines; of a transcript that was not opened
     /// before, its import.
     pub fn open(source: Source, options: &OpenOptions) -> Result<Self, OpenError> {
-        if matches!(source, Source::Demo) {
-            return Self::open_tape("demo".to_owned(), TapeBytes::Memory(DEMO.into()));
-        }
-        let opened = Opened::open(source)?;
+        let places = options.places.clone();
+        let built_in = |name: &str, bytes: &[u8]| {
+            let run = Self::open_tape(name.to_owned(), TapeBytes::Memory(bytes.into()))?;
+            Ok(Self {
+                places: places.clone(),
+                ..run
+            })
+        };
+        let opened = match source {
+            Source::Demo => return built_in("demo", DEMO),
+            Source::Nothing => return built_in("", b""),
+            source => Opened::open(source)?,
+        };
         // Looked at before it is read, so that nothing that is written meanwhile is missed.
         let origin = opened.origin(options)?;
         let bytes = TapeBytes::File(Arc::clone(&opened.file));
@@ -155,6 +169,7 @@ impl Debugger {
         };
         Ok(Self {
             origin: origin.map(|origin| origin.read_on_as(sort)),
+            places,
             ..run
         })
     }
@@ -172,6 +187,7 @@ impl Debugger {
             notices: Vec::new(),
             transcript_problems: Vec::new(),
             origin: None,
+            places: Places::default(),
         };
         run.refuse_if_nothing_is_readable()?;
         Ok(run)
@@ -197,6 +213,11 @@ impl Debugger {
         problems
     }
 
+    /// The user's directories, as the run was opened with them.
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
     /// The header of the tape.
     pub fn header(&self) -> &Header {
         &self.header
@@ -216,7 +237,7 @@ impl Opened {
         let path = match source {
             Source::Path(path) => path,
             Source::Stream(stream) => return Self::spool("standard input".to_owned(), stream),
-            Source::Demo => return Err(OpenError::IsTape("demo".to_owned())),
+            Source::Demo | Source::Nothing => return Err(OpenError::IsTape("demo".to_owned())),
         };
         let shown = path.display().to_string();
         let failed = |error: io::Error| match error.kind() {

@@ -21,6 +21,7 @@ mod merge;
 mod messages;
 mod paths;
 mod placing;
+mod preview;
 mod record;
 mod reply;
 mod results;
@@ -41,6 +42,7 @@ use std::path::{Path, PathBuf};
 
 pub use crate::import::lines::{Ending, Line};
 pub use importer::Importer;
+pub use preview::Preview;
 pub use survey::Survey;
 
 use crate::import::base::Base;

@@ -37,6 +37,23 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
+/// How long ago something was, in at most thirteen columns: `just now`, `5 min ago`,
+/// `2 h ago`, `3 days ago`, `11 weeks ago`, `14 months ago`, `2 years ago`.
+pub fn ago(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let some = |number: u64, one: &str, many: &str| format!("{} ago", plural(number, one, many));
+    match days {
+        0 if minutes == 0 => "just now".to_owned(),
+        0 if hours == 0 => format!("{minutes} min ago"),
+        0 => format!("{hours} h ago"),
+        1..=13 => some(days, "day", "days"),
+        14..=83 => some(days / 7, "week", "weeks"),
+        84..=729 => some(days / 30, "month", "months"),
+        _ => some(days / 365, "year", "years"),
+    }
+}
+
 /// A time on the clock of a run: `03:12.4`, and `1:03:12.4` from an hour on.
 pub fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -106,6 +123,25 @@ mod tests {
         check(1_549_999, "1.5M");
         assert_eq!(plural(1, "step", "steps"), "1 step");
         assert_eq!(plural(0, "step", "steps"), "0 steps");
+    }
+
+    #[test]
+    fn how_long_ago_is_said_in_one_unit() {
+        let check = |seconds, expected: &str| {
+            let said = ago(Duration::from_secs(seconds));
+            assert_eq!(said, expected);
+            assert!(said.len() <= 13, "{said}");
+        };
+        let day = 86_400;
+        check(59, "just now");
+        check(119, "1 min ago");
+        check(3599, "59 min ago");
+        check(2 * 3600, "2 h ago");
+        check(day, "1 day ago");
+        check(13 * day, "13 days ago");
+        check(83 * day, "11 weeks ago");
+        check(729 * day, "24 months ago");
+        check(5000 * day, "13 years ago");
     }
 
     #[test]

@@ -40,6 +40,20 @@ pub fn fit(text: &SafeText, columns: usize) -> SafeText {
     fitted
 }
 
+/// The text, or `…` and its end where it takes more than `columns`.
+pub fn fit_end(text: &SafeText, columns: usize) -> SafeText {
+    let total = width(text);
+    if total <= columns {
+        return text.clone();
+    }
+    let Some(budget) = columns.checked_sub(1) else {
+        return SafeText::default();
+    };
+    let mut fitted = ELLIPSIS.clone();
+    fitted.push(&skip(text, total - budget));
+    fitted
+}
+
 /// The text, or its two ends around `…` where it takes more than `columns`. Two thirds go
 /// to the end, where a path has its name.
 pub fn fit_middle(text: &SafeText, columns: usize) -> SafeText {

@@ -63,6 +63,8 @@ actions! {
     Marks {
         SetMark         "set-mark"         "m"        Letter ""       "Mark this place with a letter"
         GoToMark        "go-to-mark"       "'"        Letter ""       "To the place marked with a letter"
+        Annotate        "annotate"         "a"        None  ""        "Write a note to this step"
+        NextNote        "next-note"        ";"        None  ""        "To the next step with a note"
         DiffFromHere    "diff-from-here"   "d"        None  "diff from here"
             "Diff from here; again: step by step"
         DiffFrom        "diff-from"        "D"        None  ""
@@ -116,6 +118,8 @@ actions! {
         Notices         "notices"          "!"        None  "notices" "What to know before trusting this"
         Back            "back"             "Esc"      None  "back"    "Back out of what is open, never quit"
         Close           "close"            "q"        None  "quit"    "Close what is open, or quit"
+        OtherRun        "other-run"        "R"        None  ""
+            "Open another run: recent, demo, transcripts"
         Mouse           "mouse"            "M"        None  ""
             "The mouse for us, or for selecting text"
         Redraw          "redraw"           "Ctrl-l"   None  ""        "Draw the screen anew"
@@ -184,7 +188,7 @@ impl Category {
     pub const fn title(self) -> &'static str {
         match self {
             Self::Travel => "Travel",
-            Self::Marks => "Marks and differences",
+            Self::Marks => "Marks, notes, differences",
             Self::Panes => "Panes",
             Self::Search => "Search",
             Self::Program => "Program",

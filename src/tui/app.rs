@@ -3,7 +3,6 @@
 //! Everything the screen knows is here, and nothing else changes it than
 //! [`App::update`]. It never reads a file, a clock or a terminal.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ratatui::layout::Size;
@@ -11,27 +10,31 @@ use ratatui::layout::Size;
 use super::difference::Form;
 use super::effect::Effect;
 use super::held::{Desk, Held, Ticket};
-use super::job::Stop;
 use super::keymap::{Keymap, Pending};
 use super::layout::{Contents, Layout, Pane, Zoom};
+use super::notes::NotePad;
 use super::overlay::Overlay;
 use super::panes::{DiffPane, Sides, StatePane, TimelinePane, first_in_view};
+use super::picker::Picker;
 use super::play::Play;
 use super::prompt::Prompt;
 use super::scroll::Drag;
 use super::search::{Filter, Search};
 use super::terminal::Mouse;
 use super::theme::{ColorChoice, Theme};
-use super::travel::{Follow, Travel};
-use crate::debugger::{BranchRow, Spot, StepRow, Summary};
+use super::travel::{Arrival, Follow, Travel};
+use crate::debugger::{BranchRow, Left, Spot, StepRow, Summary};
 use crate::model::{Place, TapePath};
 use crate::text::SafeText;
 
 /// How the screen starts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AppOptions {
-    /// Where the playhead stands at first.
-    pub start: Place,
+    /// What is shown first.
+    pub first: First,
+    /// Where the playhead stands at first; without a place, where the run was left, if that is
+    /// kept, else at its end.
+    pub start: Option<Place>,
     /// Whether the tape is followed as it grows.
     pub is_following: bool,
     /// Whether colours are used.
@@ -42,6 +45,16 @@ pub struct AppOptions {
     pub keeping: Keeping,
 }
 
+/// What the screen shows first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum First {
+    /// The run.
+    #[default]
+    Run,
+    /// The runs that can be opened: there is none yet.
+    Picker,
+}
+
 /// Whether what a person leaves at a tape is there the next time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keeping {
@@ -50,18 +63,6 @@ pub enum Keeping {
     /// It is forgotten with the screen.
     #[default]
     Forgotten,
-}
-
-impl Default for AppOptions {
-    fn default() -> Self {
-        Self {
-            start: Place::END,
-            is_following: false,
-            colors: ColorChoice::default(),
-            mouse: Mouse::default(),
-            keeping: Keeping::default(),
-        }
-    }
 }
 
 /// From this many columns of the screen on, a difference may stand side by side.
@@ -90,9 +91,16 @@ pub struct App {
     /// What is wrong with the file, once somebody asked.
     pub(super) problems: Held<Vec<SafeText>>,
     pub(super) travel: Travel,
-    /// The marks of earlier times.
-    pub(super) kept: Held<BTreeMap<char, Stop>>,
+    /// What was left at earlier times.
+    pub(super) left: Held<Box<Left>>,
+    /// What was last asked to be kept.
+    pub(super) kept: Option<Left>,
     pub(super) keeping: Keeping,
+    pub(super) notes: NotePad,
+    /// There is a run behind the screen.
+    pub(super) has_run: bool,
+    /// The runs that can be opened, where they are shown.
+    pub(super) picker: Option<Picker>,
     pub(super) play: Play,
     pub(super) file: FileOnDisk,
     pub(super) timeline: TimelinePane,
@@ -157,9 +165,16 @@ impl App {
             zoom: Zoom::default(),
             summary: Held::default(),
             problems: Held::default(),
-            travel: Travel::new(options.start),
-            kept: Held::default(),
+            travel: Travel::new(match options.start {
+                Some(place) => Arrival::Place(place),
+                None => Self::arrival_of(options.keeping),
+            }),
+            left: Held::default(),
+            kept: None,
             keeping: options.keeping,
+            notes: NotePad::default(),
+            has_run: options.first == First::Run,
+            picker: None,
             play: Play::default(),
             file: FileOnDisk::default(),
             timeline: TimelinePane::default(),
@@ -172,6 +187,9 @@ impl App {
             overlay: None,
             message: None,
         };
+        if options.first == First::Picker {
+            app.open_picker();
+        }
         if options.is_following {
             app.watch();
             app.travel.follow = Follow::Sticking;
@@ -190,7 +208,7 @@ impl App {
         let panes = [
             self.summary.is_waiting(),
             self.problems.is_waiting(),
-            self.kept.is_waiting(),
+            self.left.is_waiting(),
             self.timeline.rows.is_waiting(),
             self.timeline.strip.is_waiting(),
             self.state.tree.is_waiting(),
@@ -208,6 +226,7 @@ impl App {
             || self.search.as_ref().is_some_and(Search::is_running)
             || self.travel.under_way.is_some()
             || self.fetch.is_some()
+            || self.picker.as_ref().is_some_and(Picker::is_waiting)
             || self.file.is_due
             || self.file.is_resting
     }
@@ -218,7 +237,11 @@ impl App {
             Some(_) => Contents::File,
             None => Contents::Tree,
         };
-        Layout::of(self.size, self.focus, self.zoom, state)
+        let layout = Layout::of(self.size, self.focus, self.zoom, state)?;
+        Some(match self.note_here() {
+            Some(note) => layout.with_note(note),
+            None => layout,
+        })
     }
 
     /// How the difference is set: side by side on a wide screen, if its pane is wide, too.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::app::App;
+use super::app::{App, Keeping};
 use super::difference::DiffRow;
 use super::highlight::STRIDE;
 use super::job::{Job, Jump, Stop};
@@ -20,8 +20,13 @@ impl App {
         let Some(layout) = self.layout() else {
             return;
         };
+        if !self.has_run {
+            return;
+        }
         self.summary.want(Job::Summary, &mut self.desk);
-        self.kept.want(Job::Marks, &mut self.desk);
+        if self.keeping == Keeping::Kept {
+            self.left.want(Job::Left, &mut self.desk);
+        }
         if self
             .overlay
             .is_some_and(|overlay| overlay.sort == OverlaySort::Notices)
@@ -43,24 +48,43 @@ impl App {
         if let Some(area) = layout.content(Pane::Diff) {
             self.demand_diff(spot, area.width);
         }
+        if self.kept.is_none() {
+            // The run is in the list of those that were opened from now on.
+            self.keep();
+        }
     }
 
     fn demand_arrival(&mut self) {
         if self.travel.under_way.is_some() {
             return;
         }
-        let Some(summary) = self.summary.current() else {
+        if self.summary.current().is_none() {
             return;
+        }
+        let arrival = match self.travel.arrival {
+            // What was left has to be known first.
+            Some(Arrival::Left) => match self.left.current().map(|left| left.view.clone()) {
+                None => return,
+                Some(None) => Some(Arrival::Place(Place::END)),
+                Some(Some(view)) => {
+                    self.travel.arrival = None;
+                    self.return_to(view);
+                    return;
+                }
+            },
+            _ => self.travel.arrival.take(),
         };
-        let place = match self.travel.arrival.take() {
-            None => return,
+        self.travel.arrival = None;
+        let place = match arrival {
+            None | Some(Arrival::Left) => return,
             Some(Arrival::Place(place)) => place,
             Some(Arrival::Step(step)) => {
-                let branch = summary
-                    .branches
-                    .iter()
-                    .find(|row| row.id == summary.current);
-                let last = branch.map_or(0, |branch| branch.steps);
+                let summary = self.summary.get();
+                let current = summary.and_then(|summary| {
+                    let mut branches = summary.branches.iter();
+                    branches.find(|row| row.id == summary.current)
+                });
+                let last = current.map_or(0, |branch| branch.steps);
                 let target = Target::Step(StepNumber(step.min(last)));
                 Place {
                     branch: None,

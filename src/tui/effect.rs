@@ -1,6 +1,6 @@
 //! What the screen asks of the world: the only way [`App`](super::app::App) has to act.
 
-use super::job::Request;
+use super::job::{Request, SharedRun};
 use super::terminal::Mouse;
 use crate::text::SafeText;
 
@@ -9,6 +9,8 @@ use crate::text::SafeText;
 pub enum Effect {
     /// Hand this to the worker.
     Request(Request),
+    /// From now on requests are about this run.
+    Show(SharedRun),
     /// Write the bytes to a temporary file and open it in `$EDITOR`.
     OpenEditor {
         /// The content, exact.

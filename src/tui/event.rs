@@ -37,4 +37,6 @@ pub enum Event {
     FocusGained,
     /// The terminal lost the keyboard.
     FocusLost,
+    /// The screen closes, whatever the reason: the last event of all.
+    Closing,
 }

@@ -3,17 +3,16 @@
 //! A request carries a generation and its reply carries the same one, so that an answer
 //! nobody waits for any more is told from one that somebody does. Nothing here works.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use super::difference::OpenDiff;
 use super::document::Document;
 use super::highlight::Painted;
 use super::reading::{ReadingRow, RequestReading, StepReading};
 use crate::debugger::{
-    ChangeRow, Direction, Expanded, FileView, HitRow, Refresh, Spot, Statistics, StepRow,
-    StripCell, Summary, TreeRow,
+    ChangeRow, Debugger, Direction, Expanded, FileView, HitRow, Left, Refresh, RunRow, RunSource,
+    Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
 };
 use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
 use crate::text::SafeText;
@@ -40,10 +39,16 @@ pub enum Job {
     Summary,
     /// What is wrong with the file, as far as anybody reads.
     Problems,
-    /// The marks that were kept for the run.
-    Marks,
-    /// Keep these marks for the next time.
-    KeepMarks(BTreeMap<char, Stop>),
+    /// What was left at the run.
+    Left,
+    /// Keep this for the next time, and the run in the list of those that were opened.
+    Keep(Box<Left>),
+    /// The runs that can be opened.
+    Runs,
+    /// Stop looking for them.
+    StopRuns,
+    /// Open another run.
+    OpenRun(RunSource),
     /// Where the playhead goes.
     Jump(Jump),
     /// These rows of the timeline.
@@ -237,10 +242,14 @@ pub enum Slot {
     Summary,
     /// What is wrong with the file.
     Problems,
-    /// The marks that were kept.
-    Marks,
-    /// The marks to be kept.
-    KeepMarks,
+    /// What was left.
+    Left,
+    /// What is to be kept.
+    Keep,
+    /// A run to be opened.
+    OpenRun,
+    /// The runs that can be opened.
+    Runs,
     /// The rows of the timeline.
     Timeline,
     /// The strip.
@@ -281,8 +290,10 @@ impl Job {
             Self::Refresh => Slot::Refresh,
             Self::Summary => Slot::Summary,
             Self::Problems => Slot::Problems,
-            Self::Marks => Slot::Marks,
-            Self::KeepMarks(_) => Slot::KeepMarks,
+            Self::Left => Slot::Left,
+            Self::Keep(_) => Slot::Keep,
+            Self::Runs | Self::StopRuns => Slot::Runs,
+            Self::OpenRun(_) => Slot::OpenRun,
             Self::Jump(_) => Slot::Jump,
             Self::Timeline { .. } | Self::Steps { .. } => Slot::Timeline,
             Self::Strip { .. } => Slot::Strip,
@@ -315,8 +326,8 @@ pub struct Stop {
     pub spot: Spot,
 }
 
-/// What came back. A search replies many times, watching never, everything else once
-/// unless a newer job of its slot takes its place.
+/// What came back. A search and a list of runs reply many times, watching never, everything
+/// else once unless a newer job of its slot takes its place.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The generation of the request.
@@ -328,6 +339,9 @@ pub struct Reply {
 /// An answer, or the reason why there is none, made safe.
 pub type Answered<T> = Result<T, SafeText>;
 
+/// A run that those who answer share. The screen itself never looks into it.
+pub type SharedRun = Arc<RwLock<Debugger>>;
+
 /// The answer to a job.
 #[derive(Clone, Debug)]
 pub enum Answer {
@@ -337,10 +351,16 @@ pub enum Answer {
     Summary(Box<Summary>),
     /// To [`Job::Problems`]: the first of them, a sentence each.
     Problems(Vec<SafeText>),
-    /// To [`Job::Marks`].
-    Marks(BTreeMap<char, Stop>),
-    /// To [`Job::KeepMarks`], where it did not work: why.
+    /// To [`Job::Left`].
+    Left(Box<Left>),
+    /// To [`Job::Keep`], where it did not work: why.
     NotKept(SafeText),
+    /// To [`Job::Runs`]: some of them, or some that were told before and are known better now.
+    Runs(Vec<RunRow>),
+    /// To [`Job::Runs`]: that was all.
+    AllRuns,
+    /// To [`Job::OpenRun`].
+    OpenedRun(Answered<SharedRun>),
     /// To [`Job::Jump`]; `None` when there is no such landmark.
     Jump(Answered<Option<Stop>>),
     /// To [`Job::Timeline`] and [`Job::Steps`].

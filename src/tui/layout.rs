@@ -6,6 +6,9 @@
 
 use ratatui::layout::{Margin, Rect, Size};
 
+use super::notes;
+use crate::text::SafeText;
+
 /// The panes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Pane {
@@ -66,7 +69,7 @@ pub(super) enum Sharing {
 }
 
 /// The parts of the screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// The run's name and the place.
     pub(super) header: Rect,
@@ -78,8 +81,13 @@ pub(super) struct Layout {
     pub(super) sharing: Sharing,
     /// The hints, a message, or a prompt.
     pub(super) footer: Rect,
+    /// The note to the step, set in lines. It stands above what the step did.
+    pub(super) note: Vec<SafeText>,
     panes: [Option<Rect>; 3],
 }
+
+/// Columns before a line of a note: its sign.
+pub(super) const NOTE_SIGN: u16 = 3;
 
 /// From this many columns, the panes stand side by side.
 const THREE_COLUMNS: u16 = 120;
@@ -116,8 +124,43 @@ impl Layout {
             body,
             sharing,
             footer: row(height - 1),
+            note: Vec::new(),
             panes,
         })
+    }
+
+    /// Gives up to a third of the pane of what the step did to the note to it.
+    pub(super) fn with_note(self, note: &str) -> Self {
+        let Some(area) = self.content(Pane::Diff) else {
+            return self;
+        };
+        let columns = usize::from(area.width.saturating_sub(NOTE_SIGN));
+        let note = notes::lines(note, columns, usize::from(area.height / 3));
+        Self { note, ..self }
+    }
+
+    /// Where the note stands, and the line below it.
+    pub(super) fn note_area(&self) -> Option<Rect> {
+        let area = self.inside(Pane::Diff)?;
+        let height = match self.note.len() {
+            0 => return None,
+            lines => u16::try_from(lines + 1)
+                .unwrap_or(u16::MAX)
+                .min(area.height),
+        };
+        Some(Rect { height, ..area })
+    }
+
+    /// Where the rows of the list of runs stand, which has all but the first row and the last
+    /// two for itself.
+    pub(super) fn picker(&self) -> Rect {
+        self.picker_frame().inner(Margin::new(1, 1))
+    }
+
+    /// Where the list of runs stands with its frame.
+    pub(super) fn picker_frame(&self) -> Rect {
+        let height = self.footer.y.saturating_sub(2);
+        Rect::new(0, 1, self.footer.width, height)
     }
 
     /// Where a pane stands with its frame; `None` when it is not shown.
@@ -133,6 +176,18 @@ impl Layout {
     /// Where a pane's content stands, with a free column on its right; `None` when it is
     /// not shown.
     pub(super) fn content(&self, pane: Pane) -> Option<Rect> {
+        let area = self.inside(pane)?;
+        let note = self.note_area().filter(|_| pane == Pane::Diff);
+        let above = note.map_or(0, |note| note.height);
+        Some(Rect {
+            y: area.y + above,
+            height: area.height - above,
+            ..area
+        })
+    }
+
+    /// A pane without its frame, with a free column on its right.
+    fn inside(&self, pane: Pane) -> Option<Rect> {
         let area = self.pane(pane)?;
         let inside = match self.sharing {
             Sharing::Framed => area.inner(Margin::new(1, 1)),

@@ -17,6 +17,10 @@ pub(super) enum Purpose {
     DiffFrom,
     /// Words to search.
     Search,
+    /// A note to the step.
+    Note,
+    /// Letters of the runs that are to be listed.
+    Runs,
 }
 
 impl Purpose {
@@ -26,6 +30,8 @@ impl Purpose {
             Self::Palette => ":",
             Self::DiffFrom => "diff from @",
             Self::Search => "search /",
+            Self::Note => "note ",
+            Self::Runs => "filter /",
         }
     }
 
@@ -35,6 +41,8 @@ impl Purpose {
             Self::Palette => "41  -1  fail  t:90s  seq:340  b2:3  mark:a, or words for an action",
             Self::DiffFrom => "12  0  mark:a  b2:3",
             Self::Search => "words in prompts, answers, commands, outputs, paths",
+            Self::Note => "what to know of this step the next time; empty takes a note away",
+            Self::Runs => "letters of a name, a directory, a prompt",
         }
     }
 }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, RwLock};
+use std::thread;
 use std::time::Instant;
 
 use crossterm::event::Event as Input;
@@ -22,6 +23,7 @@ use super::editor::{Editor, Opened};
 use super::effect::Effect;
 use super::event::Event;
 use super::fault::{self, Drill};
+use super::job::SharedRun;
 use super::keyboard::{Keyboard, Typed};
 use super::pace::{Due, Need, Pace};
 use super::signals::{self, Signal};
@@ -74,11 +76,7 @@ pub fn run(debugger: Debugger, options: RunOptions) -> Result<Ending, RunError> 
     let keys = terminal.keys().try_clone_to_owned()?;
     let keyboard = Keyboard::spawn(keys, telling(&tell, Happening::Typed))?;
     let drill = Drill::from_environment();
-    let tell_event = telling(&tell, Happening::Event);
-    let worker = Worker::spawn(Arc::new(RwLock::new(debugger)), move |event| {
-        Drill::at(drill, Drill::Worker);
-        tell_event(event);
-    })?;
+    let worker = spawn_worker(Arc::new(RwLock::new(debugger)), &tell, drill)?;
     let mut session = Session {
         terminal,
         canvas: ratatui::Terminal::new(Canvas::new(Size::ZERO))?,
@@ -91,9 +89,26 @@ pub fn run(debugger: Debugger, options: RunOptions) -> Result<Ending, RunError> 
         typed: VecDeque::new(),
         put_off: VecDeque::new(),
         happenings,
+        tell,
     };
     session.start()?;
-    session.run()
+    let ending = session.run();
+    // Whatever the ending, what a person left is not lost.
+    session.tell(Event::Closing)?;
+    ending
+}
+
+/// Threads that answer about a run.
+fn spawn_worker(
+    run: SharedRun,
+    tell: &Sender<Happening>,
+    drill: Option<Drill>,
+) -> io::Result<Worker> {
+    let tell_event = telling(tell, Happening::Event);
+    Worker::spawn(run, move |event| {
+        Drill::at(drill, Drill::Worker);
+        tell_event(event);
+    })
 }
 
 /// One thing that reached the loop.
@@ -147,6 +162,7 @@ struct Session {
     /// What happened while an editor had the terminal.
     put_off: VecDeque<Happening>,
     happenings: Receiver<Happening>,
+    tell: Sender<Happening>,
 }
 
 /// Stops the program. That it goes on is told by a signal.
@@ -288,6 +304,7 @@ impl Session {
     fn carry_out(&mut self, effect: Effect) -> Outcome {
         match effect {
             Effect::Request(request) => self.worker.request(request),
+            Effect::Show(run) => self.show(run)?,
             Effect::OpenEditor { bytes, name, line } => return self.edit(&bytes, &name, line),
             Effect::Copy(lines) => terminal::write(&clipboard::sequence(&lines))?,
             Effect::Mouse(mouse) => self.terminal.set_mouse(mouse)?,
@@ -300,6 +317,16 @@ impl Session {
             Effect::Fail(reason) => return Err(RunError::Failed(reason)),
         }
         Ok(None)
+    }
+
+    /// From now on requests are about this run. Whoever answered about the one before ends on
+    /// a thread of its own: it may still have something to keep.
+    fn show(&mut self, run: SharedRun) -> io::Result<()> {
+        let worker = spawn_worker(run, &self.tell, self.drill)?;
+        let before = std::mem::replace(&mut self.worker, worker);
+        let end = move || drop(before);
+        thread::Builder::new().name("worker".into()).spawn(end)?;
+        Ok(())
     }
 
     /// The terminal is ours again, after whatever others did to it.

@@ -1,6 +1,6 @@
 //! The screen as the command line asks for it: shown, or drawn into a picture.
 
-use super::app::{AppOptions, Keeping};
+use super::app::{AppOptions, First, Keeping};
 use super::frame::{FrameOptions, frame};
 use super::run::{Ending, RunError, RunOptions, run};
 use super::terminal::{Mouse, TerminalError};
@@ -63,6 +63,11 @@ fn app_options(start: Start) -> Result<AppOptions, Failure> {
     Ok(AppOptions {
         // A picture is drawn, and leaves nothing.
         keeping: Keeping::Forgotten,
+        first: if start.is_choosing {
+            First::Picker
+        } else {
+            First::Run
+        },
         start: start.place,
         is_following: start.is_following,
         colors: if start.has_colors {

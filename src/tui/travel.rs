@@ -66,6 +66,8 @@ pub(super) enum Arrival {
     Place(Place),
     /// At this step, or the last one.
     Step(u32),
+    /// Where the run was left, or at its end.
+    Left,
 }
 
 /// Whether the end of the run is followed.
@@ -87,7 +89,7 @@ const MAX_QUEUE: usize = 64;
 
 impl Travel {
     /// Before the run is known.
-    pub(super) fn new(start: Place) -> Self {
+    pub(super) fn new(arrival: Arrival) -> Self {
         Self {
             stop: None,
             is_inside: false,
@@ -96,7 +98,7 @@ impl Travel {
             back: Vec::new(),
             under_way: None,
             queue: VecDeque::new(),
-            arrival: Some(Arrival::Place(start)),
+            arrival: Some(arrival),
             follow: Follow::Off,
         }
     }

@@ -4,8 +4,10 @@
 //! known is asked. Nothing here does I/O or reads a clock.
 
 mod files;
+mod left;
 mod mouse;
 mod panes;
+mod picker;
 mod play;
 mod replies;
 mod search;
@@ -37,8 +39,10 @@ impl App {
             Event::Paste(text) => {
                 if let Some(prompt) = &mut self.prompt {
                     prompt.insert(&text);
-                    if prompt.purpose == Purpose::Search {
-                        self.search_as_typed();
+                    match prompt.purpose {
+                        Purpose::Search => self.search_as_typed(),
+                        Purpose::Runs => self.filter_as_typed(),
+                        _ => {}
                     }
                 }
             }
@@ -57,8 +61,9 @@ impl App {
                     self.refresh();
                 }
             }
-            Event::Mouse(event) => self.take_mouse(event),
-            Event::FocusGained | Event::FocusLost => {}
+            Event::Mouse(event) => self.take_mouse(event, &mut effects),
+            Event::FocusGained => {}
+            Event::FocusLost | Event::Closing => self.keep(),
         }
         self.demand();
         effects.extend(self.take_requests());
@@ -75,18 +80,31 @@ impl App {
         let action = self.keymap.action(key);
         let is_for_all = matches!(action, Some(ActionId::Quit | ActionId::Suspend));
         if let Some(prompt) = self.prompt.as_mut().filter(|_| !is_for_all) {
-            let is_search = prompt.purpose == Purpose::Search;
-            match prompt.press(key) {
-                Edited::Open if is_search => self.search_as_typed(),
-                Edited::Open => self.choose_within(),
-                Edited::Cancelled => {
+            let purpose = prompt.purpose;
+            if purpose == Purpose::Runs && self.move_beside_filter(action, key) {
+                return;
+            }
+            let Some(prompt) = &mut self.prompt else {
+                return;
+            };
+            match (prompt.press(key), purpose) {
+                (Edited::Open, Purpose::Search) => self.search_as_typed(),
+                (Edited::Open, Purpose::Runs) => self.filter_as_typed(),
+                (Edited::Open, _) => self.choose_within(),
+                (Edited::Cancelled, _) => {
                     self.prompt = None;
-                    if is_search {
-                        self.give_up_typed_search();
+                    match purpose {
+                        Purpose::Search => self.give_up_typed_search(),
+                        Purpose::Runs => self.filter_runs(""),
+                        _ => {}
                     }
                 }
-                Edited::Entered => self.enter(effects),
+                (Edited::Entered, _) => self.enter(effects),
             }
+            return;
+        }
+        if self.picker.is_some() && self.overlay.is_none() && !is_for_all {
+            self.press_in_picker(key, action, effects);
             return;
         }
         match self.keymap.press(&mut self.pending, key) {
@@ -129,6 +147,8 @@ impl App {
             ActionId::Follow => self.toggle_follow(),
             // These wait for a letter, and come with it.
             ActionId::SetMark | ActionId::GoToMark => self.pending = Pending::Letter(action),
+            ActionId::Annotate => self.annotate(),
+            ActionId::NextNote => self.next_note(),
             ActionId::DiffFromHere => self.toggle_base(),
             ActionId::DiffFrom => self.prompt = Some(Prompt::new(Purpose::DiffFrom)),
             ActionId::Open => self.open_selected(),
@@ -173,6 +193,7 @@ impl App {
                 self.back_out();
             }
             ActionId::Close => self.close(effects),
+            ActionId::OtherRun => self.open_picker(),
             ActionId::Mouse => self.toggle_mouse(effects),
             ActionId::Redraw => effects.push(Effect::Redraw),
             ActionId::Suspend => effects.push(Effect::Suspend),
@@ -258,15 +279,17 @@ impl App {
         let Some(prompt) = self.prompt.take() else {
             return;
         };
-        let text = prompt.text();
-        let text = text.trim();
-        if text.is_empty() {
+        let typed = prompt.text();
+        let text = typed.trim();
+        if text.is_empty() && !matches!(prompt.purpose, Purpose::Note | Purpose::Runs) {
             if prompt.purpose == Purpose::Search {
                 self.give_up_typed_search();
             }
             return;
         }
         match prompt.purpose {
+            Purpose::Note => self.write_note(&typed),
+            Purpose::Runs => self.open_chosen_run(),
             Purpose::Search => self.enter_search(text),
             Purpose::Palette => match choices.into_iter().nth(prompt.chosen) {
                 Some(Choice::Place(place)) => self.go_to_place(place, Errand::Place),

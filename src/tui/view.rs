@@ -10,10 +10,12 @@ mod footer;
 mod header;
 mod hints;
 mod hunks;
+mod note;
 pub(super) mod numbers;
 mod overlay;
 mod pane;
 mod pen;
+mod picker;
 mod reading;
 mod strip;
 mod timeline;
@@ -25,6 +27,8 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+pub(super) use self::choices::{mark_at, marks_area, palette_choice_at};
+pub(super) use self::file::version_at;
 pub(super) use self::pane::tab_at;
 use self::pen::{Pen, Selection};
 use super::app::App;
@@ -50,6 +54,16 @@ fn render(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Position> {
         too_small(app, area, buffer);
         return None;
     };
+    match &app.picker {
+        Some(picker) => picker::draw(app, picker, &layout, buffer),
+        None => draw_run(app, &layout, buffer),
+    }
+    overlay::draw(app, buffer);
+    choices::draw(app, &layout, buffer);
+    footer::draw(app, layout.footer, buffer)
+}
+
+fn draw_run(app: &App, layout: &Layout, buffer: &mut Buffer) {
     header::draw(app, layout.header, buffer);
     strip::draw(app, layout.strip, buffer);
     if let Sharing::Tabbed(row) = layout.sharing {
@@ -57,12 +71,9 @@ fn render(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     }
     if !pane::draw_instead(app, layout.body, buffer) {
         for which in Pane::ALL {
-            draw_pane(app, &layout, which, buffer);
+            draw_pane(app, layout, which, buffer);
         }
     }
-    overlay::draw(app, buffer);
-    choices::draw(app, &layout, buffer);
-    footer::draw(app, layout.footer, buffer)
 }
 
 fn draw_pane(app: &App, layout: &Layout, which: Pane, buffer: &mut Buffer) {
@@ -79,7 +90,10 @@ fn draw_pane(app: &App, layout: &Layout, which: Pane, buffer: &mut Buffer) {
             (None, StateView::Files) => tree::draw(app, content, buffer),
             (None, StateView::Numbers) => numbers::draw(app, content, buffer),
         },
-        Pane::Diff => diff::draw(app, content, buffer),
+        Pane::Diff => {
+            note::draw(app, layout, buffer);
+            diff::draw(app, content, buffer);
+        }
     }
     if let Some(extent) = app.extent(which) {
         pane::draw_bar(app, which, &extent, buffer);

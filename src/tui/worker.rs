@@ -1,7 +1,7 @@
 //! Answers what the screen asks, on threads of its own, so that the screen never waits.
 //!
-//! Lookups, reads, the strip, colours, searches, numbers and following each have a thread, so that a
-//! long diff holds up no scrolling and a search holds up nothing. A request waits in its
+//! Lookups, reads, the strip, colours, searches, numbers, following, keeping and opening each
+//! have a thread, so that a long diff holds up no scrolling and a search holds up nothing. A request waits in its
 //! [`Slot`] until its thread is free, and a newer one of the same slot takes its place. A panic on any of the
 //! threads becomes [`Event::WorkerFailed`]. The screen's state is never touched here.
 
@@ -10,7 +10,7 @@ mod mailbox;
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ use self::mailbox::Mailbox;
 use super::app::App;
 use super::effect::Effect;
 use super::event::Event;
-use super::job::{Job, Reply, Request, Slot};
-use crate::debugger::{Debugger, Watch};
+use super::job::{Answer, Job, Reply, Request, SharedRun, Slot};
+use crate::debugger::Watch;
 use crate::text::SafeText;
 
 /// The threads that answer. Dropped, they end after what they are doing.
@@ -33,7 +33,7 @@ pub struct Worker {
 const KEEPING: usize = 7;
 
 /// How many threads there are.
-const LANES: usize = 8;
+const LANES: usize = 9;
 
 /// So long it is waited for when the screen closes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -41,7 +41,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// The thread that serves a slot.
 const fn lane_of(slot: Slot) -> usize {
     match slot {
-        Slot::Jump | Slot::Summary | Slot::Marks | Slot::Timeline | Slot::Changes | Slot::Tree => 0,
+        Slot::Jump | Slot::Summary | Slot::Left | Slot::Timeline | Slot::Changes | Slot::Tree => 0,
         Slot::Diff
         | Slot::DiffByPath
         | Slot::Detail
@@ -55,7 +55,8 @@ const fn lane_of(slot: Slot) -> usize {
         Slot::Search => 4,
         Slot::Watch | Slot::Refresh => 5,
         Slot::Statistics => 6,
-        Slot::KeepMarks => KEEPING,
+        Slot::Keep => KEEPING,
+        Slot::OpenRun | Slot::Runs => 8,
     }
 }
 
@@ -70,7 +71,7 @@ impl Worker {
     /// [`Event::TapeMayHaveChanged`] while the file is watched, and with
     /// [`Event::WorkerFailed`] if one of them panics.
     pub fn spawn(
-        debugger: Arc<RwLock<Debugger>>,
+        debugger: SharedRun,
         send: impl Fn(Event) + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let send: Sink = Arc::new(send);
@@ -121,7 +122,7 @@ impl Drop for Worker {
 struct Lane {
     mailbox: Arc<Mailbox>,
     answerer: Answerer,
-    debugger: Arc<RwLock<Debugger>>,
+    debugger: SharedRun,
     send: Sink,
     watch: Option<Watch>,
 }
@@ -146,7 +147,7 @@ impl Lane {
             match request.job {
                 Job::Watch => self.watch = self.watch(),
                 Job::Unwatch => self.watch = None,
-                Job::StopSearch | Job::StopStatistics => {}
+                Job::StopSearch | Job::StopStatistics | Job::StopRuns => {}
                 ref job => {
                     let generation = request.generation;
                     let send = &self.send;
@@ -178,7 +179,7 @@ pub struct InlineWorker {
 
 impl InlineWorker {
     /// Answers from this run.
-    pub fn new(debugger: Arc<RwLock<Debugger>>) -> Self {
+    pub fn new(debugger: SharedRun) -> Self {
         Self {
             answerer: Answerer::new(debugger),
         }
@@ -187,8 +188,12 @@ impl InlineWorker {
     /// Gives the event to the screen and answers what it asks until it asks nothing more.
     /// What is left are the effects that are no requests.
     pub fn settle(&mut self, app: &mut App, event: Event) -> Vec<Effect> {
-        settle(app, event, |job, reply| {
-            let _ = self.answerer.answer(job, &|| false, reply);
+        settle_all(app, event, |effect, reply| match effect {
+            Effect::Request(Request { job, .. }) => {
+                let _ = self.answerer.answer(job, &|| false, reply);
+            }
+            Effect::Show(run) => self.answerer = Answerer::new(Arc::clone(run)),
+            _ => {}
         })
     }
 }
@@ -198,19 +203,35 @@ impl InlineWorker {
 pub fn settle(
     app: &mut App,
     event: Event,
-    mut answer: impl FnMut(&Job, &mut dyn FnMut(super::job::Answer)),
+    mut answer: impl FnMut(&Job, &mut dyn FnMut(Answer)),
+) -> Vec<Effect> {
+    settle_all(app, event, |effect, reply| {
+        if let Effect::Request(request) = effect {
+            answer(&request.job, reply);
+        }
+    })
+}
+
+/// Lets `carry_out` carry out all effects, and answer those that are requests.
+fn settle_all(
+    app: &mut App,
+    event: Event,
+    mut carry_out: impl FnMut(&Effect, &mut dyn FnMut(Answer)),
 ) -> Vec<Effect> {
     let mut events = std::collections::VecDeque::from([event]);
     let mut rest = Vec::new();
     while let Some(event) = events.pop_front() {
         for effect in app.update(event) {
-            let Effect::Request(Request { generation, job }) = effect else {
-                rest.push(effect);
-                continue;
+            let generation = match &effect {
+                Effect::Request(request) => request.generation,
+                _ => 0,
             };
-            answer(&job, &mut |answer| {
+            carry_out(&effect, &mut |answer| {
                 events.push_back(Event::Reply(Reply { generation, answer }));
             });
+            if !matches!(effect, Effect::Request(_)) {
+                rest.push(effect);
+            }
         }
     }
     rest

@@ -6,8 +6,8 @@ use super::world::World;
 fn the_whole_help() {
     let world = World::new(&[]);
     let verbs = [
-        "open", "demo", "log", "show", "tree", "cat", "diff", "checkout", "search", "stats",
-        "verify", "import", "compact",
+        "open", "demo", "recent", "log", "show", "tree", "cat", "diff", "checkout", "search",
+        "stats", "verify", "note", "import", "compact",
     ];
     let helps = verbs.map(|verb| format!("{verb} --help"));
     let mut commands = vec!["--help"];
@@ -40,6 +40,37 @@ fn show() {
         "show run.jsonl@0",
     ];
     world.check_golden("show", &commands);
+}
+
+#[test]
+fn note() {
+    let world = World::new(&["run.jsonl"]);
+    let commands = [
+        "note run.jsonl",
+        "note run.jsonl@4",
+        "note run.jsonl@4 here",
+        "note run.jsonl@4",
+        "note run.jsonl@main:12 --json \u{1b}[2Jthe\u{202e}end",
+        "note run.jsonl@seq:5 over-it",
+        "note run.jsonl",
+        "note run.jsonl --json",
+        "log run.jsonl",
+        "log run.jsonl --branch main",
+        "show run.jsonl@4",
+        "show run.jsonl@main:12 --json",
+        "note run.jsonl@4 --remove --json",
+        "note run.jsonl@4 --remove",
+        "note run.jsonl@0 nowhere",
+        "note - nowhere",
+        "note session.jsonl nowhere",
+    ];
+    world.check_golden("note", &commands);
+}
+
+#[test]
+fn recent() {
+    let world = World::new(&[]);
+    world.check_golden("recent", &["recent", "recent --json"]);
 }
 
 #[test]

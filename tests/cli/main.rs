@@ -8,6 +8,7 @@ mod checkouts;
 mod diffs;
 mod golden;
 mod hostile;
+mod notes;
 mod nothing_runs;
 mod pipes;
 mod readme;

@@ -84,8 +84,11 @@ impl Fake {
             | Job::Unwatch
             | Job::StopSearch
             | Job::StopStatistics
-            | Job::KeepMarks(_) => return,
-            Job::Marks => Answer::Marks(BTreeMap::new()),
+            | Job::StopRuns
+            | Job::Keep(_) => return,
+            Job::Left => Answer::Left(Box::default()),
+            Job::Runs => return super::picker::list(reply),
+            Job::OpenRun(_) => Answer::OpenedRun(Err(text("it is only a list"))),
             Job::Refresh => Answer::Refreshed(Ok(self.refresh)),
             Job::Summary => Answer::Summary(Box::new(self.summary())),
             Job::Problems => Answer::Problems(vec![text("line 77: not JSON")]),

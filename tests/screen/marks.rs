@@ -12,43 +12,60 @@ use tempfile::TempDir;
 use crate::{SIZES, Screen, demo};
 
 /// A tape, and a place for what is left at it.
-struct World {
-    directory: TempDir,
-    tape: PathBuf,
+pub(crate) struct World {
+    pub(crate) directory: TempDir,
+    pub(crate) tape: PathBuf,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let tape = directory.path().join("run.jsonl");
         fs::copy(demo("bug-hunt"), &tape).unwrap();
         Self { directory, tape }
     }
 
-    fn state(&self) -> PathBuf {
+    pub(crate) fn state(&self) -> PathBuf {
         self.directory.path().join("state")
     }
 
-    fn open(&self, keeping: Keeping, (columns, rows): (u16, u16)) -> Screen<InlineWorker> {
-        let places = Places {
+    /// The user's directories.
+    pub(crate) fn places(&self) -> Places {
+        Places {
             state: Some(self.state()),
+            claude: Some(self.directory.path().join("claude")),
             ..Places::default()
-        };
+        }
+    }
+
+    /// The tape, opened.
+    pub(crate) fn run(&self) -> Debugger {
         let options = OpenOptions {
-            places,
+            places: self.places(),
             ..OpenOptions::default()
         };
-        let debugger = Debugger::open(Source::Path(self.tape.clone()), &options).unwrap();
-        let run = InlineWorker::new(Arc::new(RwLock::new(debugger)));
+        Debugger::open(Source::Path(self.tape.clone()), &options).unwrap()
+    }
+
+    pub(crate) fn open(&self, keeping: Keeping, size: (u16, u16)) -> Screen<InlineWorker> {
         let options = AppOptions {
             keeping,
             ..AppOptions::default()
         };
+        self.open_as(options, size)
+    }
+
+    pub(crate) fn open_as(
+        &self,
+        options: AppOptions,
+        (columns, rows): (u16, u16),
+    ) -> Screen<InlineWorker> {
+        let run = InlineWorker::new(Arc::new(RwLock::new(self.run())));
         Screen::on(run, options, columns, rows)
     }
 
     /// The one file of the tape.
-    fn kept(&self) -> PathBuf {
+    pub(crate) fn kept(&self) -> PathBuf {
         let mut files = fs::read_dir(self.state().join("tapes")).unwrap();
         let path = files.next().unwrap().unwrap().path();
         assert!(files.next().is_none());
@@ -136,7 +153,7 @@ fn a_place_that_nothing_can_be_kept_in_is_said() {
     write(&world.state(), "a file stands in the way");
     let mut screen = world.open(Keeping::Kept, (100, 30));
     screen.keys("m a");
-    screen.shows("✗ marks are not kept:");
+    screen.shows("✗ marks and notes are not kept:");
     screen.keys("g ' a");
     assert_eq!(screen.step(), 29);
 }

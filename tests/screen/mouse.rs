@@ -6,14 +6,14 @@ use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
 use jukebox::tui::{Mouse, action::ACTIONS};
 
-use crate::{SIZES, Screen};
+use crate::{Run, SIZES, Screen};
 
 const DOWN: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
 const DRAG: MouseEventKind = MouseEventKind::Drag(MouseButton::Left);
 const UP: MouseEventKind = MouseEventKind::Up(MouseButton::Left);
 
-impl Screen {
-    fn mouse(&mut self, kind: MouseEventKind, column: u16, row: u16) {
+impl<R: Run> Screen<R> {
+    pub(crate) fn mouse(&mut self, kind: MouseEventKind, column: u16, row: u16) {
         let effects = self.send(Event::Mouse(MouseEvent {
             kind,
             column,
@@ -23,14 +23,14 @@ impl Screen {
         assert!(effects.is_empty(), "{effects:?}");
     }
 
-    fn click(&mut self, column: u16, row: u16) {
+    pub(crate) fn click(&mut self, column: u16, row: u16) {
         self.mouse(DOWN, column, row);
         self.mouse(UP, column, row);
     }
 
     /// Where these words stand.
     #[track_caller]
-    fn find(&self, words: &str) -> (u16, u16) {
+    pub(crate) fn find(&self, words: &str) -> (u16, u16) {
         let frame = self.frame();
         let lines = frame.iter().enumerate();
         let mut places = lines.filter_map(|(row, line)| {
@@ -41,7 +41,7 @@ impl Screen {
     }
 
     #[track_caller]
-    fn click_on(&mut self, words: &str) {
+    pub(crate) fn click_on(&mut self, words: &str) {
         let (column, row) = self.find(words);
         self.click(column, row);
     }
@@ -153,6 +153,73 @@ fn an_overlay_has_the_mouse_for_itself_and_a_prompt_wants_none() {
     screen.click(0, 1);
     assert_eq!(screen.step(), 212);
     screen.shows("search /a");
+}
+
+#[test]
+fn what_the_palette_offers_is_clicked() {
+    for (columns, rows) in SIZES {
+        let mut screen = Screen::new(columns, rows, 212);
+        screen.keys(": n e x t - f a i l");
+        screen.click_on("next-failure");
+        screen.hides("Actions");
+        screen.shows("no later failure");
+        // A place alone is in no list, and there is nothing to click.
+        screen.keys(": 4 4");
+        screen.click(3, rows - 3);
+        screen.shows(":44");
+        screen.keys("Enter");
+        assert_eq!(screen.step(), 44);
+    }
+}
+
+#[test]
+fn a_mark_is_clicked_in_the_list_behind_its_key() {
+    for (columns, rows) in SIZES {
+        let mut screen = Screen::new(columns, rows, 212);
+        screen.keys(": 4 4 Enter m a : 9 Enter m b G '");
+        screen.click_on("step 44");
+        assert_eq!(screen.step(), 44);
+        screen.hides("step 9 of main");
+        // Where a new mark is set, the list only says which letters are taken.
+        screen.keys("m");
+        screen.click_on("step 9");
+        screen.keys("Esc");
+        assert_eq!(screen.step(), 44);
+    }
+}
+
+#[test]
+fn a_version_is_clicked_in_the_strip_of_the_open_file() {
+    for (columns, rows) in [(160, 45), (100, 30), (60, 20)] {
+        let mut screen = Screen::new(columns, rows, 212);
+        screen.keys(": 8 8 Enter 3 Enter");
+        let frame = screen.frame();
+        let row = frame
+            .iter()
+            .position(|line| line.contains(" versions"))
+            .unwrap();
+        let before = frame[row].clone();
+        let (start, _) = before.split_once('▸').unwrap();
+        let column = start.chars().count();
+        let shown: String = before
+            .chars()
+            .skip(column + 2)
+            .take_while(char::is_ascii_digit)
+            .collect();
+        let next: String = before
+            .chars()
+            .skip(column + 3 + shown.len())
+            .skip_while(|c| !c.is_ascii_digit())
+            .take_while(char::is_ascii_digit)
+            .collect();
+        screen.click_on(&format!("M{next}"));
+        assert_eq!(screen.step().to_string(), next, "{before}");
+        screen.keys("u");
+        assert_eq!(screen.step(), 88);
+        // Right of the last of them stands no version.
+        screen.click_on(" versions");
+        assert_eq!(screen.step(), 88);
+    }
 }
 
 #[test]

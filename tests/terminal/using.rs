@@ -5,6 +5,8 @@ use std::io::Write as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+
 use super::pty::Pty;
 use super::{PATIENCE, PROGRAM, QUIET, SIZE, World, check_left_clean, count, state_of, tapes};
 
@@ -100,7 +102,8 @@ fn the_mouse_is_given_to_the_terminal_and_taken_back() {
     assert_eq!(pty.modes().unwrap(), pty.modes_before());
 
     let mut pty = world.start_as(&[], &["--mouse", "off"], &[]);
-    let is_shown = |screen: &vt100::Screen| screen.contents().contains("step 20/20");
+    // That is where it was left.
+    let is_shown = |screen: &vt100::Screen| screen.contents().contains("step 1/20");
     assert!(pty.wait_for(PATIENCE, is_shown).unwrap());
     pty.send(b"q").unwrap();
     assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
@@ -125,10 +128,46 @@ fn a_mark_is_there_the_next_time_and_in_every_command() {
     assert_eq!(marked.stdout, counted.stdout);
     assert_eq!(show("mark:b").status.code(), Some(2));
     let mut pty = world.open(&[]);
-    pty.send(b"'a").unwrap();
-    let is_there = |screen: &vt100::Screen| screen.contents().contains("step 17/20");
-    assert!(pty.wait_for(PATIENCE, is_there).unwrap());
+    for (keys, place) in [(&b"G"[..], "step 20/20"), (b"'a", "step 17/20")] {
+        pty.send(keys).unwrap();
+        let is_there = pty.wait_for(PATIENCE, |screen| screen.contents().contains(place));
+        assert!(is_there.unwrap(), "{}", pty.screen().contents());
+    }
     assert_eq!(fs::read(&world.tape).unwrap(), tape);
+}
+
+#[test]
+fn a_run_is_chosen_from_a_list_and_is_where_a_signal_ended_it() {
+    let world = World::new(tapes::prompts(20));
+    let shows = |pty: &mut Pty, words: &str| {
+        let is_shown = pty.wait_for(PATIENCE, |screen| screen.contents().contains(words));
+        assert!(is_shown.unwrap(), "{words}: {}", pty.screen().contents());
+    };
+    let mut pty = world.open(&[]);
+    pty.send(b"hhh").unwrap();
+    shows(&mut pty, "step 17/20");
+    pty.signal(Signal::TERM).unwrap();
+    pty.wait(PATIENCE).unwrap().unwrap();
+
+    let mut pty = world.choose();
+    shows(&mut pty, "17/20");
+    shows(&mut pty, "Open a run");
+    pty.send(b"\r").unwrap();
+    shows(&mut pty, "back at step 17");
+    pty.send(b"lR").unwrap();
+    shows(&mut pty, "Open a run");
+    // Another run, and back: nothing of the threads of before is in the way.
+    pty.send(b"jdemo\r").unwrap();
+    shows(&mut pty, "step 29/29");
+    pty.send(b"R").unwrap();
+    shows(&mut pty, "18/20");
+    pty.send(b"\r").unwrap();
+    shows(&mut pty, "back at step 18");
+    pty.send(b"Rq").unwrap();
+    shows(&mut pty, "step 18/20");
+    pty.send(b"q").unwrap();
+    assert!(pty.wait(PATIENCE).unwrap().unwrap().success());
+    check_left_clean(&pty, 1);
 }
 
 #[test]

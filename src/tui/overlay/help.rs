@@ -17,7 +17,7 @@ const GAP: usize = 3;
 const NARROWEST: usize = 46;
 
 /// The signs of the screen, and what they say.
-const SIGNS: [(&str, &str); 22] = [
+const SIGNS: [(&str, &str); 23] = [
     ("›", "a person or the system speaks"),
     ("◆", "the model"),
     ("✎", "a tool that changed files"),
@@ -30,6 +30,7 @@ const SIGNS: [(&str, &str); 22] = [
     ("⑂", "a branch leaves here"),
     ("✗ ⊘ ‖ …", "failed, refused, interrupted, pending"),
     ("!", "a problem of the file lies here"),
+    ("¶", "a note that you wrote"),
     ("A M D", "added, modified, removed"),
     ("•", "changes below; on the strip: a hit"),
     ("?", "uncertain: perhaps written since"),

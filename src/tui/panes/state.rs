@@ -98,6 +98,28 @@ impl StatePane {
         self.folds.insert(directory, fold);
     }
 
+    /// The directories that a person opened, and those that were closed.
+    pub(in crate::tui) fn folds_by_hand(&self) -> (BTreeSet<TapePath>, BTreeSet<TapePath>) {
+        let of = |fold: Fold| {
+            let folds = self.folds.iter().filter(move |(_, other)| **other == fold);
+            folds.map(|(path, _)| path.clone()).collect()
+        };
+        (of(Fold::Open), of(Fold::Closed))
+    }
+
+    /// Opens and closes directories, but for those that were folded since.
+    pub(in crate::tui) fn fold_as(
+        &mut self,
+        open: &BTreeSet<TapePath>,
+        closed: &BTreeSet<TapePath>,
+    ) {
+        for (paths, fold) in [(open, Fold::Open), (closed, Fold::Closed)] {
+            for path in paths {
+                self.folds.entry(path.clone()).or_insert(fold);
+            }
+        }
+    }
+
     /// The rows of the tree.
     pub(in crate::tui) fn rows(&self) -> &[TreeRow] {
         self.tree.get().map_or(&[], Vec::as_slice)

@@ -6,24 +6,39 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
+use crate::tui::action::ActionId;
 use crate::tui::app::App;
+use crate::tui::effect::Effect;
+use crate::tui::job::Stop;
 use crate::tui::keymap::Pending;
 use crate::tui::layout::{Layout, Pane, Sharing};
 use crate::tui::panes::{StateView, View};
 use crate::tui::scroll::{Drag, Extent};
-use crate::tui::view::tab_at;
+use crate::tui::view::{mark_at, marks_area, palette_choice_at, tab_at, version_at};
 
 /// Rows that a notch of the wheel scrolls; in the timeline it is one step.
 const NOTCH: i64 = 3;
 
 impl App {
-    /// Takes in what the mouse did. While something is typed it does nothing.
-    pub(super) fn take_mouse(&mut self, event: MouseEvent) {
-        let Some(layout) = self.layout().filter(|_| self.prompt.is_none()) else {
+    /// Takes in what the mouse did. While something is typed, only what is offered for it can
+    /// be pointed at.
+    pub(super) fn take_mouse(&mut self, event: MouseEvent, effects: &mut Vec<Effect>) {
+        let Some(layout) = self.layout() else {
             return;
         };
         let place = Position::new(event.column, event.row);
+        if self.picker.is_some() && self.overlay.is_none() {
+            self.point_at_runs(&layout, event.kind, place);
+            return;
+        }
+        if self.prompt.is_some() {
+            if event.kind == MouseEventKind::Down(MouseButton::Left) {
+                self.press_choice(&layout, place, effects);
+            }
+            return;
+        }
         match event.kind {
+            MouseEventKind::Down(MouseButton::Left) if self.press_mark(&layout, place) => {}
             MouseEventKind::Down(MouseButton::Left) => {
                 self.message = None;
                 self.pending = Pending::Nothing;
@@ -41,6 +56,56 @@ impl App {
             MouseEventKind::ScrollLeft => self.tilt_wheel(&layout, place, -1),
             _ => {}
         }
+    }
+
+    /// Chooses a run; the chosen one is opened. The wheel chooses, too.
+    fn point_at_runs(&mut self, layout: &Layout, kind: MouseEventKind, place: Position) {
+        let area = layout.picker();
+        let Some(picker) = &mut self.picker else {
+            return;
+        };
+        match kind {
+            MouseEventKind::Down(MouseButton::Left) if area.contains(place) => {
+                let height = usize::from(area.height);
+                let row = picker.first_row(height) + usize::from(place.y - area.y);
+                if picker.chosen_row() == Some(row) {
+                    self.open_chosen_run();
+                } else {
+                    picker.choose(row, height);
+                }
+            }
+            MouseEventKind::ScrollDown => self.choose_run_by(NOTCH),
+            MouseEventKind::ScrollUp => self.choose_run_by(-NOTCH),
+            _ => {}
+        }
+    }
+
+    /// Does what the palette offers in a row.
+    fn press_choice(&mut self, layout: &Layout, place: Position, effects: &mut Vec<Effect>) {
+        let offered = palette_choice_at(self, layout, place);
+        if let Some((prompt, index)) = self.prompt.as_mut().zip(offered) {
+            prompt.chosen = index;
+            self.message = None;
+            self.enter(effects);
+        }
+    }
+
+    /// Goes to a mark in the list behind the key that waits for its letter. Returns whether the
+    /// list is there: what lies below it cannot be touched.
+    fn press_mark(&mut self, layout: &Layout, place: Position) -> bool {
+        let Pending::Letter(action) = self.pending else {
+            return false;
+        };
+        if !marks_area(self, layout).contains(place) {
+            return false;
+        }
+        let letter = mark_at(self, layout, place);
+        if let Some(letter) = letter.filter(|_| action == ActionId::GoToMark) {
+            self.pending = Pending::Nothing;
+            self.message = None;
+            self.go_to_mark(letter);
+        }
+        true
     }
 
     fn press_at(&mut self, layout: &Layout, place: Position) {
@@ -65,8 +130,7 @@ impl App {
             self.focus(pane);
             let content = layout.content(pane).filter(|area| area.contains(place));
             if let Some(area) = content {
-                let row = usize::from(place.y - area.y);
-                self.press_row(pane, row, area, was_focused);
+                self.press_row(pane, place, area, was_focused);
             }
         }
     }
@@ -103,11 +167,13 @@ impl App {
     }
 
     /// Chooses a row of a pane. The chosen row of the focused tree is opened.
-    fn press_row(&mut self, pane: Pane, row: usize, area: Rect, was_focused: bool) {
+    fn press_row(&mut self, pane: Pane, place: Position, area: Rect, was_focused: bool) {
+        let row = usize::from(place.y - area.y);
         let height = usize::from(area.height);
         match pane {
             Pane::Timeline => self.press_step(row, area.height),
-            Pane::State if self.state.file.is_some() || self.state.view != StateView::Files => {}
+            Pane::State if self.state.file.is_some() => self.press_version(place, area),
+            Pane::State if self.state.view != StateView::Files => {}
             Pane::State => {
                 let index = self.state.top(height) + row;
                 if was_focused && self.state.selected_index() == Some(index) {
@@ -133,6 +199,15 @@ impl App {
                 }
             }
             Pane::Diff => {}
+        }
+    }
+
+    /// Goes to the version of the open file that was touched.
+    fn press_version(&mut self, place: Position, area: Rect) {
+        let spot = version_at(self, area, place);
+        if let Some((stop, spot)) = self.travel.stop.zip(spot) {
+            self.travel.give_up();
+            self.jump(Stop { spot, ..stop });
         }
     }
 

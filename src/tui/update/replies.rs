@@ -1,7 +1,5 @@
 //! What answers do to the screen.
 
-use std::collections::BTreeMap;
-
 use crate::debugger::{Refresh, Spot};
 use crate::model::Place;
 use crate::tui::app::{App, Tone};
@@ -23,8 +21,11 @@ impl App {
             Answer::Problems(problems) => {
                 self.problems.take(generation, problems);
             }
-            Answer::Marks(marks) => self.take_marks(generation, marks),
-            Answer::NotKept(why) => self.say(Tone::Error, &format!("marks are not kept: {why}")),
+            Answer::Left(left) => self.take_left(generation, *left),
+            Answer::NotKept(why) => self.take_not_kept(&why),
+            Answer::Runs(rows) => self.take_runs(generation, rows),
+            Answer::AllRuns => self.take_all_runs(generation),
+            Answer::OpenedRun(opened) => self.take_opened_run(generation, opened, effects),
             Answer::Jump(answer) => self.take_jump(generation, answer, effects),
             Answer::Timeline(rows) => {
                 let was_at_end = self.step_end() == self.travel.spot();
@@ -90,17 +91,6 @@ impl App {
                 }
             }
             Answer::Hits { hits, progress } => self.take_hits(generation, hits, progress),
-        }
-    }
-
-    /// Marks that were set meanwhile stand above those of earlier times.
-    fn take_marks(&mut self, generation: u64, marks: BTreeMap<char, Stop>) {
-        if self.kept.take(generation, marks)
-            && let Some(kept) = self.kept.get()
-        {
-            for (letter, stop) in kept {
-                self.travel.marks.entry(*letter).or_insert(*stop);
-            }
         }
     }
 

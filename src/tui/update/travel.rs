@@ -7,8 +7,9 @@
 use crate::debugger::Direction;
 use crate::model::{StepNumber, Target};
 use crate::tui::action::ActionId;
-use crate::tui::app::{App, Keeping, Tone};
+use crate::tui::app::{App, Tone};
 use crate::tui::job::{Job, Jump, Landmark, Stop};
+use crate::tui::notes::NotePad;
 use crate::tui::travel::{Arrival, Errand, Follow, UnderWay};
 
 impl App {
@@ -130,7 +131,7 @@ impl App {
     }
 
     /// Ends a move that was under way.
-    pub(super) fn land(&mut self, errand: Errand, stop: Option<Stop>) {
+    pub(in crate::tui) fn land(&mut self, errand: Errand, stop: Option<Stop>) {
         let Some(stop) = stop else {
             self.say_no_landmark(&errand);
             return;
@@ -222,9 +223,7 @@ impl App {
     pub(super) fn set_mark(&mut self, letter: char) {
         if let Some(stop) = self.travel.stop {
             self.travel.marks.insert(letter, stop);
-            if self.keeping == Keeping::Kept {
-                self.desk.ask(Job::KeepMarks(self.travel.marks.clone()));
-            }
+            self.keep();
             let step = stop.spot.step;
             self.say(
                 Tone::Plain,
@@ -323,7 +322,9 @@ impl App {
     pub(super) fn start_over(&mut self) {
         self.summary.outdate();
         self.problems.outdate();
-        self.kept.clear();
+        self.left.clear();
+        self.kept = None;
+        self.notes = NotePad::default();
         self.timeline.rows.clear();
         self.timeline.strip.clear();
         self.state.tree.clear();

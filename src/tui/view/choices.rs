@@ -2,7 +2,7 @@
 //! letters behind a key that waits for one.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Margin, Rect};
+use ratatui::layout::{Margin, Position, Rect};
 
 use super::pane::{Line, draw_box};
 use super::pen::{Pen, Selection};
@@ -49,16 +49,69 @@ fn area(layout: &Layout, rows: usize) -> Rect {
     }
 }
 
+/// Where the rows stand.
+fn inside(area: Rect) -> Rect {
+    area.inner(Margin::new(2, 1))
+}
+
+/// The choice of the palette that stands in this place.
+pub(in crate::tui) fn palette_choice_at(
+    app: &App,
+    layout: &Layout,
+    place: Position,
+) -> Option<usize> {
+    let prompt = app.prompt.as_ref()?;
+    let choices = app.choices();
+    if !is_list_shown(prompt, &choices) {
+        return None;
+    }
+    let choices = choices.len();
+    let inside = inside(area(layout, choices.clamp(1, MOST)));
+    let first = scrolled(0, Some(prompt.chosen), choices, usize::from(inside.height));
+    let index = first + usize::from(inside.bottom().checked_sub(place.y + 1)?);
+    (inside.contains(place) && index < choices).then_some(index)
+}
+
+/// Where the marks are listed.
+pub(in crate::tui) fn marks_area(app: &App, layout: &Layout) -> Rect {
+    area(layout, app.travel.marks.len().clamp(1, MOST))
+}
+
+/// The mark that is listed in this place.
+pub(in crate::tui) fn mark_at(app: &App, layout: &Layout, place: Position) -> Option<char> {
+    let marks = &app.travel.marks;
+    let inside = inside(marks_area(app, layout));
+    let index = usize::from(place.y.checked_sub(inside.y)?);
+    let is_listed = inside.contains(place) && index < listed(marks.len(), inside);
+    let letter = marks.keys().nth(index).copied();
+    letter.filter(|_| is_listed)
+}
+
+/// A place alone needs no list, and where nothing is typed nothing is offered.
+fn is_list_shown(prompt: &Prompt, choices: &[Choice]) -> bool {
+    !matches!(choices, [Choice::Place(_)]) && !prompt.text().trim().is_empty()
+}
+
+/// How many of so many marks are listed: where not all fit, the last row says how many are
+/// left.
+fn listed(marks: usize, inside: Rect) -> usize {
+    let height = usize::from(inside.height);
+    if marks > height {
+        height.saturating_sub(1)
+    } else {
+        marks
+    }
+}
+
 /// The best choice stands right above what is typed, the others above it.
 fn draw_palette(app: &App, prompt: &Prompt, layout: &Layout, buffer: &mut Buffer) {
     let choices = app.choices();
-    let is_place_alone = matches!(choices.as_slice(), [Choice::Place(_)]);
-    if is_place_alone || prompt.text().trim().is_empty() {
+    if !is_list_shown(prompt, &choices) {
         return;
     }
     let area = area(layout, choices.len().clamp(1, MOST));
     draw_box(area, "Actions", "↑/↓ choose", app.theme, buffer);
-    let inside = area.inner(Margin::new(2, 1));
+    let inside = inside(area);
     if choices.is_empty() {
         let words = "no action and no place is called so";
         Pen::new(buffer, inside, app.theme).words(words, Role::Quiet);
@@ -125,16 +178,10 @@ fn draw_marks(app: &App, action: ActionId, layout: &Layout, buffer: &mut Buffer)
         .iter()
         .map(|(&l, &stop)| (l, stop))
         .collect();
-    let area = area(layout, marks.len().clamp(1, MOST));
+    let area = marks_area(app, layout);
     draw_box(area, title, "a letter, or Esc", app.theme, buffer);
-    let inside = area.inner(Margin::new(2, 1));
-    let height = usize::from(inside.height);
-    // Where not all fit, the last row says how many are left.
-    let shown = if marks.len() > height {
-        height.saturating_sub(1)
-    } else {
-        marks.len()
-    };
+    let inside = inside(area);
+    let shown = listed(marks.len(), inside);
     let mut lines: Vec<[Line; 2]> = Vec::new();
     for (letter, stop) in marks.iter().take(shown) {
         let letter = SafeText::line(&format!("{letter}  "));

@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use super::pane::{draw_centred, draw_error};
 use super::pen::Pen;
 use super::versions;
+use crate::debugger::Spot;
 use crate::model::Certainty;
 use crate::text::{SafeText, width};
 use crate::tui::app::App;
@@ -45,6 +46,19 @@ pub(super) fn draw(app: &App, pane: &FilePane, area: Rect, buffer: &mut Buffer) 
         }
     }
 }
+
+/// The version of the open file that stands in this place of the pane.
+pub(in crate::tui) fn version_at(app: &App, area: Rect, place: Position) -> Option<Spot> {
+    let pane = app.state.file.as_ref()?;
+    let head = pane.head_height(usize::from(area.height));
+    // The last row of the head is a line.
+    let mut rows = area.rows().take(head.saturating_sub(1));
+    let row = rows.nth(VERSIONS).filter(|row| row.contains(place))?;
+    versions::at(app, &pane.versions, row, place.x)
+}
+
+/// The row of the head in which the versions stand.
+const VERSIONS: usize = 2;
 
 /// The name, the certainty and the versions, as far as there is room, and a line below.
 fn draw_head(app: &App, pane: &FilePane, open: &OpenFile, area: Rect, buffer: &mut Buffer) {

@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::hints::hints;
+use super::pane::spinner;
 use super::pen::Pen;
 use crate::text::{SafeText, width};
 use crate::tui::action::ActionId;
@@ -47,6 +48,17 @@ pub(super) fn draw(app: &App, row: Rect, buffer: &mut Buffer) -> Option<Position
         };
         pen.words(sign, role);
         pen.text(&message.text, role);
+        return None;
+    }
+    let opening = app
+        .picker
+        .as_ref()
+        .and_then(|picker| picker.opening.as_ref());
+    if let Some((_, name)) = opening {
+        pen.words(spinner(app), Role::Quiet);
+        pen.words(" opening ", Role::Text);
+        pen.text(name, Role::Strong);
+        pen.words("; Esc gives it up", Role::Quiet);
         return None;
     }
     if let Some(search) = app.search.as_ref().filter(|search| search.is_running()) {

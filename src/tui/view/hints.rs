@@ -11,6 +11,9 @@ use crate::tui::travel::Follow;
 /// The hints that make sense here, keys and a word each, what matters most first; at the
 /// end, that there is help.
 pub(super) fn hints(app: &App) -> Vec<(SafeText, SafeText)> {
+    if app.picker.is_some() && app.overlay.is_none() {
+        return in_picker(app);
+    }
     let mut actions: Vec<&Action> = ACTIONS
         .iter()
         .filter(|action| is_hinted(app, action))
@@ -33,6 +36,32 @@ pub(super) fn hints(app: &App) -> Vec<(SafeText, SafeText)> {
     let safe =
         |(keys, word): (String, &'static str)| (SafeText::line(&keys), SafeText::literal(word));
     hints.into_iter().map(safe).collect()
+}
+
+/// The hints for the list of runs.
+fn in_picker(app: &App) -> Vec<(SafeText, SafeText)> {
+    let close = match &app.picker {
+        Some(picker) if picker.opening.is_some() => "give up",
+        Some(picker) if picker.is_filtered() => "all runs",
+        _ if app.has_run => "back to the run",
+        _ => "quit",
+    };
+    let hints: [(&[ActionId], &'static str); 5] = [
+        (&[ActionId::Open], "open"),
+        (&[ActionId::Down, ActionId::Up], "choose"),
+        (&[ActionId::Search], "filter"),
+        (&[ActionId::Close], close),
+        (&[ActionId::Help], "help"),
+    ];
+    let key = |id: &ActionId| {
+        let action = ACTIONS.iter().find(|action| action.id == *id)?;
+        action.shown_keys().into_iter().next()
+    };
+    let hint = |(actions, word): (&[ActionId], &'static str)| {
+        let keys: Vec<String> = actions.iter().filter_map(key).collect();
+        (SafeText::line(&keys.join("/")), SafeText::literal(word))
+    };
+    hints.into_iter().map(hint).collect()
 }
 
 /// What is left out first where there is little room: the highest rank.

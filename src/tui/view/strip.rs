@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::note;
 use super::pane::Line;
 use super::pen::Pen;
 use crate::debugger::StripCell;
@@ -21,6 +22,8 @@ pub(super) fn draw(app: &App, row: Rect, buffer: &mut Buffer) {
         let holds = |cell: &StripCell| holds(cell, spot.step.0);
         cells.iter().find(|cell| holds(cell)).map(|cell| cell.steps)
     });
+    let noted = app.travel.stop.map(|stop| app.noted_steps(stop.branch));
+    let noted = noted.unwrap_or_default();
     let mut pen = Pen::new(buffer, row, app.theme);
     for stretch in cells.chunk_by(|left, right| left.steps == right.steps) {
         let middle = stretch.len() / 2;
@@ -28,7 +31,7 @@ pub(super) fn draw(app: &App, row: Rect, buffer: &mut Buffer) {
             let sign = if playhead == Some(cell.steps) {
                 Some((SafeText::literal("┃"), Role::Accent))
             } else {
-                sign(app, cell)
+                sign(app, &noted, cell)
             };
             let sign = sign.filter(|_| column == middle);
             let (sign, role) = sign.unwrap_or_else(|| scale.bar(cell));
@@ -38,7 +41,7 @@ pub(super) fn draw(app: &App, row: Rect, buffer: &mut Buffer) {
 }
 
 /// What stands out in a stretch, the most important thing only.
-fn sign(app: &App, cell: &StripCell) -> Option<Line> {
+fn sign(app: &App, noted: &[u32], cell: &StripCell) -> Option<Line> {
     let literal = |sign, role| Some((SafeText::literal(sign), role));
     let mut marks = app.travel.marks.iter();
     if let Some((letter, _)) = marks.find(|(_, stop)| holds(cell, stop.spot.step.0)) {
@@ -50,6 +53,10 @@ fn sign(app: &App, cell: &StripCell) -> Option<Line> {
         .is_some_and(|base| holds(cell, base.spot.step.0))
     {
         return literal("╎", Role::Accent);
+    }
+    let next = noted.partition_point(|step| *step < cell.steps.0);
+    if noted.get(next).is_some_and(|step| *step <= cell.steps.1) {
+        return literal(note::SIGN, Role::Person);
     }
     let is_hit = |search: &Search| search.has_hit_in(cell.steps);
     if app.search_here().is_some_and(is_hit) {

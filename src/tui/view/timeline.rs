@@ -5,6 +5,7 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::note;
 use super::pen::Pen;
 use super::selection;
 use crate::debugger::{StepRow, TransactionEdge};
@@ -41,7 +42,10 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
         pen.number(Some(u64::from(number)), digits);
         pen.gap(2);
         match step {
-            Some(step) => draw_step(step, area.width, &mut pen),
+            Some(step) => {
+                let note = app.note(branch, number).is_some();
+                draw_step(step, note.then_some(note::SIGN), area.width, &mut pen);
+            }
             None if number == 0 => pen.words("· the start of the run", Role::Quiet),
             None => pen.words("…", Role::Quiet),
         }
@@ -68,7 +72,7 @@ fn bracket(step: &StepRow) -> (&'static str, Role) {
     (sign, role)
 }
 
-fn draw_step(step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
+fn draw_step(step: &StepRow, note: Option<&'static str>, columns: u16, pen: &mut Pen<'_>) {
     let is_undone = step.transaction.is_some_and(|mark| mark.is_rolled_back);
     let unless_undone = |role| if is_undone { Role::Quiet } else { role };
     if columns >= WIDE {
@@ -89,6 +93,9 @@ fn draw_step(step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
     }
     for (sign, role) in flags(step) {
         pen.right(&SafeText::literal(sign), role);
+    }
+    if let Some(sign) = note {
+        pen.right(&SafeText::literal(sign), Role::Person);
     }
     pen.right_gap(1);
     let depth = usize::from(step.depth.min(8));

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::pane::Line;
 use super::pen::Pen;
 use super::tree::change_sign;
-use crate::debugger::VersionRow;
+use crate::debugger::{Spot, VersionRow};
 use crate::text::{SafeText, human, width};
 use crate::tui::app::App;
 use crate::tui::theme::Role;
@@ -15,19 +15,14 @@ use crate::tui::theme::Role;
 pub(super) fn draw(app: &App, versions: &[VersionRow], row: Rect, buffer: &mut Buffer) {
     let mut pen = Pen::new(buffer, row, app.theme);
     pen.gap(1);
-    let Some(spot) = app.travel.spot().filter(|_| !versions.is_empty()) else {
+    let Some(labels) = Labels::of(app, versions) else {
         pen.words("no step changed it", Role::Quiet);
         return;
     };
-    let is_past = |version: &VersionRow| version.spot.cursor.position <= spot.cursor.position;
-    let current = versions.partition_point(is_past).checked_sub(1);
-    let count = human::plural(versions.len() as u64, "version", "versions");
-    pen.right(&SafeText::line(&count), Role::Quiet);
+    pen.right(&labels.count(), Role::Quiet);
     pen.right_gap(2);
-    let labels = Labels { versions, current };
-    // Two columns on each side are kept for the sign that there are more.
-    let (first, last) = labels.around(current.unwrap_or(0), pen.left().saturating_sub(4));
-    pen.words(if first > 0 { "… " } else { "" }, Role::Quiet);
+    let (first, last) = labels.shown(pen.left());
+    pen.words(if first > 0 { MORE } else { "" }, Role::Quiet);
     for (text, role) in (first..=last).filter_map(|index| labels.get(index)) {
         pen.text(&text, role);
         pen.gap(1);
@@ -38,12 +33,52 @@ pub(super) fn draw(app: &App, versions: &[VersionRow], row: Rect, buffer: &mut B
     );
 }
 
+/// The version whose label stands in a column of the row.
+pub(super) fn at(app: &App, versions: &[VersionRow], row: Rect, column: u16) -> Option<Spot> {
+    let labels = Labels::of(app, versions)?;
+    // A free column on the left; on the right the count and two more.
+    let around = 1 + width::width(&labels.count()) + 2;
+    let (first, last) = labels.shown(usize::from(row.width).saturating_sub(around));
+    let mut end = 1 + if first > 0 { MORE.chars().count() } else { 0 };
+    let column = usize::from(column.checked_sub(row.x)?);
+    if column < end {
+        return None;
+    }
+    let mut ends = (first..=last).filter_map(|index| {
+        end += labels.columns(index)?;
+        Some((index, end))
+    });
+    let (index, _) = ends.find(|(_, end)| column < *end)?;
+    versions.get(index).map(|version| version.spot)
+}
+
+/// Stands before the labels where there are earlier ones.
+const MORE: &str = "… ";
+
 struct Labels<'a> {
     versions: &'a [VersionRow],
     current: Option<usize>,
 }
 
-impl Labels<'_> {
+impl<'a> Labels<'a> {
+    fn of(app: &App, versions: &'a [VersionRow]) -> Option<Self> {
+        let spot = app.travel.spot().filter(|_| !versions.is_empty())?;
+        let is_past = |version: &VersionRow| version.spot.cursor.position <= spot.cursor.position;
+        let current = versions.partition_point(is_past).checked_sub(1);
+        Some(Self { versions, current })
+    }
+
+    fn count(&self) -> SafeText {
+        let count = human::plural(self.versions.len() as u64, "version", "versions");
+        SafeText::line(&count)
+    }
+
+    /// The first and the last label that are shown in so many columns. Two columns on each
+    /// side are kept for the sign that there are more.
+    fn shown(&self, columns: usize) -> (usize, usize) {
+        self.around(self.current.unwrap_or(0), columns.saturating_sub(4))
+    }
+
     /// The sign and the step of a version; the current one is told by `▸`.
     fn get(&self, index: usize) -> Option<Line> {
         let version = self.versions.get(index)?;

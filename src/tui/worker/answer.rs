@@ -1,25 +1,25 @@
 //! What each job asks of the façade.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::iter;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, TryLockError};
+use std::time::SystemTime;
 
-use crate::debugger::{Debugger, Direction, FileContent, FileView, ReadError, Spot};
-use crate::model::{Certainty, Cursor, EntryKind, TapePath};
+use crate::debugger::{Debugger, Direction, FileContent, FileView, Left, Places, ReadError, Spot};
+use crate::model::{Certainty, Cursor, EntryKind, TapePath, WallTime};
 use crate::text::SafeText;
 use crate::tui::difference::OpenDiff;
 use crate::tui::document::Document;
 use crate::tui::highlight::Highlighter;
 use crate::tui::job::{
-    Answer, Answered, Base, Changes, Job, Jump, Landmark, OpenFile, Progress, Stop,
+    Answer, Answered, Base, Changes, Job, Jump, Landmark, OpenFile, Progress, SharedRun, Stop,
 };
 use crate::tui::reading::{self, RequestReading, StepReading};
 
 /// Answers one job at a time.
 #[derive(Debug)]
 pub(super) struct Answerer {
-    debugger: Arc<RwLock<Debugger>>,
+    debugger: SharedRun,
     highlighter: Highlighter,
     /// One for each side of a difference: each remembers its way.
     side_highlighters: [Highlighter; 2],
@@ -46,7 +46,7 @@ const PARCEL: usize = 100;
 
 impl Answerer {
     /// Answers from this run.
-    pub(super) fn new(debugger: Arc<RwLock<Debugger>>) -> Self {
+    pub(super) fn new(debugger: SharedRun) -> Self {
         Self {
             debugger,
             highlighter: Highlighter::default(),
@@ -97,6 +97,17 @@ impl Answerer {
                 search(&self.read(), query, *branch, is_cancelled, reply);
                 return Outcome::Done;
             }
+            // Neither looks at the run that is open, so neither holds it.
+            Job::Runs => {
+                let places = self.read().places().clone();
+                list_runs(&places, is_cancelled, reply);
+                return Outcome::Done;
+            }
+            Job::OpenRun(source) => {
+                let places = self.read().places().clone();
+                let opened = places.open(source);
+                Answer::OpenedRun(opened.map(|run| Arc::new(RwLock::new(run))).map_err(safe))
+            }
             Job::Statistics { branch } => match self.read().statistics(*branch, is_cancelled) {
                 Some(statistics) => Answer::Statistics(Box::new(statistics)),
                 None => return Outcome::Done,
@@ -123,14 +134,8 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
             let problems = debugger.problems().into_iter().take(MAX_PROBLEMS);
             Answer::Problems(problems.map(safe).collect())
         }
-        Job::Marks => {
-            let letter = |(name, spot): (String, Spot)| {
-                let letter = name.parse::<char>().ok()?;
-                Some((letter, stop_at(debugger, spot)))
-            };
-            Answer::Marks(debugger.marks().into_iter().filter_map(letter).collect())
-        }
-        Job::KeepMarks(marks) => return keep(debugger, marks),
+        Job::Left => Answer::Left(Box::new(debugger.left())),
+        Job::Keep(left) => return keep(debugger, left),
         Job::Jump(jump) => Answer::Jump(land(debugger, jump)),
         Job::Timeline { branch, steps } => {
             Answer::Timeline(debugger.timeline(*branch, steps.clone()))
@@ -196,6 +201,9 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         | Job::PaintDiff { .. }
         | Job::Search { .. }
         | Job::StopSearch
+        | Job::Runs
+        | Job::StopRuns
+        | Job::OpenRun(_)
         | Job::Statistics { .. }
         | Job::StopStatistics => return None,
     })
@@ -251,16 +259,27 @@ fn stop_at(debugger: &Debugger, spot: Spot) -> Stop {
 }
 
 /// Says nothing where it worked.
-fn keep(debugger: &Debugger, marks: &BTreeMap<char, Stop>) -> Option<Answer> {
-    let named: Vec<(String, Stop)> = marks
-        .iter()
-        .map(|(letter, stop)| (letter.to_string(), *stop))
-        .collect();
-    let marks = named
-        .iter()
-        .map(|(name, stop)| (name.as_str(), stop.branch, stop.spot));
-    let error = debugger.keep_marks(marks).err()?;
+fn keep(debugger: &Debugger, left: &Left) -> Option<Answer> {
+    let remember = || match &left.view {
+        Some(view) => debugger.remember(view.line, view.spot.step, now()),
+        None => Ok(()),
+    };
+    let error = debugger.keep(left).and_then(|()| remember()).err()?;
     Some(Answer::NotKept(safe(error)))
+}
+
+fn list_runs(places: &Places, is_cancelled: &dyn Fn() -> bool, reply: &mut dyn FnMut(Answer)) {
+    places.runs(now(), is_cancelled, &mut |rows| reply(Answer::Runs(rows)));
+    if !is_cancelled() {
+        reply(Answer::AllRuns);
+    }
+}
+
+fn now() -> WallTime {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    WallTime(since.map_or(0, |since| {
+        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    }))
 }
 
 fn next_landmark(

@@ -41,7 +41,7 @@ impl Mailbox {
         loop {
             // What a person left is kept all the same.
             if waiting.is_closed {
-                waiting.requests.retain(|slot, _| *slot == Slot::KeepMarks);
+                waiting.requests.retain(|slot, _| *slot == Slot::Keep);
             }
             if let Some((_, request)) = waiting.requests.pop_first() {
                 waiting.is_busy = true;
@@ -57,10 +57,12 @@ impl Mailbox {
         }
     }
 
-    /// Whether a newer request of the slot waits, or nobody waits for anything any more.
+    /// Whether a newer request of the slot waits, or nobody waits for anything any more. Whoever
+    /// chose a run needs no longer list.
     pub(super) fn is_replaced(&self, slot: Slot) -> bool {
         let waiting = self.lock();
-        waiting.is_closed || waiting.requests.contains_key(&slot)
+        let is_waiting = |slot| waiting.requests.contains_key(&slot);
+        waiting.is_closed || is_waiting(slot) || slot == Slot::Runs && is_waiting(Slot::OpenRun)
     }
 
     /// Ends the thread that waits here.
