@@ -11,6 +11,7 @@ mod arguments;
 mod cat;
 mod checkout;
 mod compact;
+mod compare;
 mod diff;
 mod environment;
 mod failure;
@@ -97,6 +98,7 @@ enum Command {
     Tree(tree::Args),
     Cat(cat::Args),
     Diff(diff::Args),
+    Compare(compare::Args),
     Checkout(checkout::Args),
     Search(search::Args),
     Stats(stats::Args),
@@ -156,6 +158,7 @@ fn dispatch(
         Some(Command::Tree(args)) => args.run(around, out),
         Some(Command::Cat(args)) => args.run(around, out),
         Some(Command::Diff(args)) => args.run(around, out),
+        Some(Command::Compare(args)) => args.run(around, out),
         Some(Command::Checkout(args)) => args.run(around, out),
         Some(Command::Search(args)) => args.run(around, out),
         Some(Command::Stats(args)) => args.run(around, out),

@@ -9,6 +9,7 @@
 
 mod checkout;
 mod compact;
+mod compare;
 mod detail;
 mod difference;
 mod files;
@@ -30,6 +31,7 @@ mod state_file;
 mod statistics;
 mod timeline;
 mod title;
+mod trees;
 mod verify;
 
 pub use checkout::{
@@ -37,6 +39,7 @@ pub use checkout::{
     Skipped,
 };
 pub use compact::{CompactError, CompactOptions, Compacted};
+pub use compare::{Alignment, LeafRow, Pair, Parts, Relation, Stretch, Tally};
 pub use files::Expanded;
 pub use follow::{Refresh, Watch};
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};

@@ -29,7 +29,7 @@
 //! | 2 tape | [`tape`] | the format, reader, index, blobs, recorder, verify, compact, watch |
 //! | 3 meaning | [`tools`], [`state`] | what an edit tool does to a file; what events do to files |
 //! | 4 effects | [`checkout`] | writing a tree to disk |
-//! | 5 engine | [`import`] | foreign formats |
+//! | 5 engine | [`import`], [`replay`] | foreign formats; where two runs part and meet again |
 //! | 6 façade | [`debugger`] | everything a shell can ask, as plain data |
 //! | 7 shells | [`cli`], [`tui`] | arguments and output; keys and drawing |
 //!
@@ -68,6 +68,7 @@ pub mod cli;
 pub mod debugger;
 pub mod import;
 pub mod model;
+pub mod replay;
 pub mod state;
 pub mod tape;
 pub mod text;

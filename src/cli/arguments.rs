@@ -196,6 +196,27 @@ pub(super) struct Looked {
     pub(super) spot: Spot,
 }
 
+/// The second of two places as typed: in another tape, or in the same one.
+pub(super) enum Second<'a> {
+    /// In the same one.
+    Place(Place),
+    /// In another one.
+    Tape(&'a OsStr, Place),
+}
+
+impl<'a> Second<'a> {
+    /// Reads `@B` or `TAPE@B`.
+    pub(super) fn read(typed: &'a OsStr) -> Result<Self, Failure> {
+        match typed.to_str() {
+            Some(text) if text.starts_with('@') => Ok(Self::Place(text.parse()?)),
+            _ => {
+                let (tape, place) = split(typed)?;
+                Ok(Self::Tape(tape, place))
+            }
+        }
+    }
+}
+
 /// Splits what was typed into the tape and the place; the end of the tape without one.
 pub(super) fn split(typed: &OsStr) -> Result<(&OsStr, Place), Failure> {
     let exists = |path: &str| Path::new(path).exists();

@@ -1,11 +1,11 @@
 //! `jukebox diff`: what differs between two places, in files, in what the model said or in
 //! what it was sent.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
 use serde_json::{Value, json};
 
-use super::arguments::{BranchArgs, SourceArgs, split};
+use super::arguments::{BranchArgs, Second, SourceArgs, split};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::fields;
@@ -215,24 +215,6 @@ impl Args {
             }
         }
         Ok(Answer::no_if(!is_same))
-    }
-}
-
-/// The second place as typed: in another tape, or in the same one.
-enum Second<'a> {
-    Place(Place),
-    Tape(&'a OsStr, Place),
-}
-
-impl<'a> Second<'a> {
-    fn read(typed: &'a OsStr) -> Result<Self, Failure> {
-        match typed.to_str() {
-            Some(text) if text.starts_with('@') => Ok(Self::Place(text.parse()?)),
-            _ => {
-                let (tape, place) = split(typed)?;
-                Ok(Self::Tape(tape, place))
-            }
-        }
     }
 }
 

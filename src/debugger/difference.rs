@@ -64,7 +64,7 @@ impl Debugger {
         paths
     }
 
-    fn changed_in(&self, step: u32) -> Vec<Change> {
+    pub(super) fn changed_in(&self, step: u32) -> Vec<Change> {
         let Some(view) = self.tape.index.steps.get(step).map(|entry| entry.lane.view) else {
             return Vec::new();
         };
@@ -112,12 +112,34 @@ impl Debugger {
         to: Cursor,
         change: &ChangeRow,
     ) -> Result<DiffView, ReadError> {
-        let blobs = &self.tape.index.blobs;
+        Ok(Self::diff_between(
+            (self, from, "before"),
+            (self, to, "after"),
+            change,
+        ))
+    }
+
+    /// The difference of one path between a place and one of another run. Costs as much.
+    pub fn diff_against(
+        &self,
+        at: Cursor,
+        (right_run, right_at): (&Self, Cursor),
+        change: &ChangeRow,
+    ) -> DiffView {
+        Self::diff_between((self, at, "left"), (right_run, right_at, "right"), change)
+    }
+
+    fn diff_between(
+        (from_run, from, from_name): (&Self, Cursor, &str),
+        (to_run, to, to_name): (&Self, Cursor, &str),
+        change: &ChangeRow,
+    ) -> DiffView {
         let path = &change.path;
         let before_path = change.from.as_ref().unwrap_or(path);
-        let before = self.state.file(blobs, from, before_path);
-        let after = self.state.file(blobs, to, path);
         let mut remarks = Vec::new();
+        let state = |run: &Self, at, path| run.state.file(&run.tape.index.blobs, at, path);
+        let before = state(from_run, from, before_path);
+        let after = state(to_run, to, path);
         let kind = |state: &Option<FileState>| {
             let state = state.filter(|state| state.certainty != Certainty::Absent);
             state.map(|state| state.kind)
@@ -133,7 +155,7 @@ impl Debugger {
         if !link.is_empty() {
             remarks.push(SafeText::literal(link));
         }
-        let mut side = |state: Option<FileState>, path: &TapePath, side: &str| {
+        let mut side = |run: &Self, state: Option<FileState>, path: &TapePath, side: &str| {
             let Some(state) = state.filter(|state| state.certainty != Certainty::Absent) else {
                 return Side::Absent;
             };
@@ -145,7 +167,7 @@ impl Debugger {
                 Certainty::Exact | Certainty::Absent => {}
                 certainty => remarks.push(sentence(certainty.as_str())),
             }
-            match self.content(&state, path).0 {
+            match run.content(&state, path).0 {
                 FileContent::Bytes(bytes) => Side::Bytes(bytes),
                 FileContent::Lines(_) => {
                     remarks.push(sentence("only some lines of the file are known"));
@@ -157,8 +179,8 @@ impl Debugger {
                 }
             }
         };
-        let one = side(before, before_path, "before");
-        let two = side(after, path, "after");
+        let one = side(from_run, before, before_path, from_name);
+        let two = side(to_run, after, path, to_name);
         let diff = match (&one, &two) {
             (Side::Unknown, _) | (_, Side::Unknown) => None,
             (one, two) => Some(Arc::new(FileDiff::between(
@@ -170,13 +192,13 @@ impl Debugger {
         if let Some(diff) = &diff {
             remarks.extend(diff.remarks());
         }
-        Ok(DiffView {
+        DiffView {
             change: change.clone(),
             diff,
             before: one.into_bytes(),
             after: two.into_bytes(),
             remarks,
-        })
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub enum Expanded {
 }
 
 impl Expanded {
-    fn has(&self, directory: &TapePath) -> bool {
+    pub(super) fn has(&self, directory: &TapePath) -> bool {
         match self {
             Self::All => true,
             Self::Only(paths) => paths.contains(directory),

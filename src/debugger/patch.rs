@@ -5,10 +5,9 @@
 
 mod armour;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Debugger, Expanded, FileContent, TreeRow};
+use super::{Debugger, FileContent};
 use crate::model::{Certainty, ChangeKind, Cursor, EntryKind, KnownLines, TapePath};
 use crate::text::diff::{self, Named};
 use crate::text::{DiffKind, FileDiff, GitMode, SafeText};
@@ -63,9 +62,11 @@ impl Debugger {
     ) -> impl Iterator<Item = Patch> + 'a {
         let changes = if std::ptr::eq(self, other) {
             let rows = self.changes(from, to).into_iter();
-            rows.map(|row| (row.path, row.change)).collect()
+            rows.map(|row| (row.path, row.change)).collect::<Vec<_>>()
         } else {
-            tree_changes(self.whole_tree(from), other.whole_tree(to))
+            let differences = self.differences(from, (other, to)).into_iter();
+            let named = differences.map(|(path, change, _)| (path, change));
+            named.collect()
         };
         changes.into_iter().filter_map(move |(path, change)| {
             let before = self.side(from, &path);
@@ -74,13 +75,6 @@ impl Debugger {
                 matches!((&before.1, &after.1), (Side::Lines(one), Side::Lines(two)) if one == two);
             (!is_same).then(|| patch(path, change, before, after, form))
         })
-    }
-
-    fn whole_tree(&self, at: Cursor) -> BTreeMap<TapePath, TreeRow> {
-        let rows = self.tree(at, at, &Expanded::All).into_iter();
-        rows.filter(|row| row.kind != EntryKind::Directory)
-            .map(|row| (row.path.clone(), row))
-            .collect()
     }
 
     fn side(&self, at: Cursor, path: &TapePath) -> (Certainty, Side) {
@@ -100,41 +94,6 @@ impl Debugger {
         };
         (state.certainty, side)
     }
-}
-
-/// The paths at which two trees differ, or cannot be said not to.
-fn tree_changes(
-    before: BTreeMap<TapePath, TreeRow>,
-    mut after: BTreeMap<TapePath, TreeRow>,
-) -> Vec<(TapePath, ChangeKind)> {
-    let mut changes = Vec::new();
-    for (path, before) in before {
-        match after.remove(&path) {
-            None => changes.push((path, ChangeKind::Removed)),
-            Some(after) if !is_known(&before) || !is_known(&after) => {
-                changes.push((path, ChangeKind::Suspected));
-            }
-            Some(after) if is_same(&before, &after) => {}
-            Some(_) => changes.push((path, ChangeKind::Modified)),
-        }
-    }
-    let added = after.into_keys().map(|path| (path, ChangeKind::Added));
-    changes.extend(added);
-    changes.sort_by(|one, two| one.0.cmp(&two.0));
-    changes
-}
-
-fn is_same(before: &TreeRow, after: &TreeRow) -> bool {
-    let has_same_mode = match (before.mode, after.mode) {
-        (Some(one), Some(two)) => one == two,
-        _ => true,
-    };
-    has_same_mode
-        && (before.kind, before.blob, &before.target) == (after.kind, after.blob, &after.target)
-}
-
-fn is_known(row: &TreeRow) -> bool {
-    row.blob.is_some() || row.target.is_some()
 }
 
 fn patch(

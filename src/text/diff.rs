@@ -20,7 +20,7 @@ use script::{Script, Stretch};
 
 pub use lines::LineEnds;
 pub(super) use script::align;
-pub use script::word_emphasis;
+pub use script::{Common, common, word_emphasis};
 pub use unified::{GitMode, Named, unified};
 
 /// How long a difference may be looked for, unless said otherwise.

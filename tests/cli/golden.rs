@@ -6,7 +6,7 @@ use super::world::World;
 fn the_whole_help() {
     let world = World::new(&[]);
     let verbs = [
-        "open", "demo", "recent", "log", "show", "tree", "cat", "diff", "checkout", "search",
+        "open", "demo", "recent", "log", "show", "tree", "cat", "diff", "compare", "checkout", "search",
         "stats", "verify", "note", "import", "compact",
     ];
     let helps = verbs.map(|verb| format!("{verb} --help"));

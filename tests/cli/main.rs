@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod checkouts;
+mod compares;
 mod diffs;
 mod golden;
 mod hostile;

@@ -128,6 +128,46 @@ fn replace_all(old: &Lines<'_>, new: &Lines<'_>) -> Vec<DiffOp> {
         .collect()
 }
 
+/// A stretch in which two sequences are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Common {
+    /// Where it begins in the old one.
+    pub old: usize,
+    /// Where it begins in the new one.
+    pub new: usize,
+    /// How long it is.
+    pub len: usize,
+}
+
+/// The stretches in which two sequences of numbers are the same, in order, and whether more
+/// of them might have been found with more time.
+pub fn common(old: &[u32], new: &[u32], deadline: Instant) -> (Vec<Common>, bool) {
+    if Instant::now() > deadline {
+        return (Vec::new(), !old.is_empty() && !new.is_empty());
+    }
+    let algorithm = if old.len() + new.len() <= READABLE_LINES {
+        Algorithm::Histogram
+    } else {
+        Algorithm::Myers
+    };
+    let (ends, inner) = (0..old.len(), 0..new.len());
+    let ops = capture_diff_deadline(algorithm, old, ends, new, inner, Some(deadline));
+    let is_coarse = Instant::now() > deadline;
+    let same = ops.iter().filter_map(|op| match op {
+        DiffOp::Equal {
+            old_index,
+            new_index,
+            len,
+        } => Some(Common {
+            old: *old_index,
+            new: *new_index,
+            len: *len,
+        }),
+        _ => None,
+    });
+    (same.collect(), is_coarse)
+}
+
 /// Lines longer than this are not compared word by word.
 const LONGEST_LINE: usize = 4096;
 

@@ -1,0 +1,256 @@
+//! The trees of two runs against each other: which paths differ, and how.
+//!
+//! Contents are told apart by their hashes, without being read. What is not known on one
+//! side cannot be said to differ, and is told as perhaps different.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::{ChangeRow, Debugger, Expanded, TreeRow};
+use crate::model::{Body, Certainty, ChangeKind, Content, Cursor, EntryKind, KnownLines, TapePath};
+use crate::state::{ContentRef, FileState};
+use crate::text::SafeText;
+
+/// A path in two trees.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Both {
+    pub(super) left: Option<FileState>,
+    pub(super) right: Option<FileState>,
+}
+
+impl Debugger {
+    /// The paths at which the tree at a place differs from that of another run, sorted:
+    /// `Added` means only there, `Removed` only here. Costs a walk over both trees.
+    pub fn changes_against(&self, at: Cursor, right: (&Self, Cursor)) -> Vec<ChangeRow> {
+        let certainty =
+            |file: Option<FileState>| file.map_or(Certainty::Absent, |file| file.certainty);
+        let row = |(path, change, both): (TapePath, ChangeKind, Both)| ChangeRow {
+            path,
+            from: None,
+            change,
+            certainty: (certainty(both.left), certainty(both.right)),
+            mode: both.modes().filter(|(one, two)| one != two),
+            is_outside: false,
+        };
+        let differences = self.differences(at, right).into_iter();
+        differences.map(row).collect()
+    }
+
+    /// The paths at which two trees differ, or cannot be said not to, sorted.
+    pub(super) fn differences(
+        &self,
+        at: Cursor,
+        (right_run, right_at): (&Self, Cursor),
+    ) -> Vec<(TapePath, ChangeKind, Both)> {
+        let both = self.both_trees(at, (right_run, right_at));
+        let difference = |(path, both): (TapePath, Both)| {
+            let change = self.difference_of(&both, right_run, &path)?;
+            Some((path, change, both))
+        };
+        both.into_iter().filter_map(difference).collect()
+    }
+
+    /// Every path of both trees.
+    fn both_trees(
+        &self,
+        at: Cursor,
+        (right_run, right_at): (&Self, Cursor),
+    ) -> BTreeMap<TapePath, Both> {
+        let mut both: BTreeMap<TapePath, Both> = BTreeMap::new();
+        self.walk_tree(at, |path, file| {
+            both.entry(path).or_default().left = Some(file);
+        });
+        right_run.walk_tree(right_at, |path, file| {
+            both.entry(path).or_default().right = Some(file);
+        });
+        both
+    }
+
+    fn walk_tree(&self, at: Cursor, mut visit: impl FnMut(TapePath, FileState)) {
+        self.state.walk(&self.tape.index.blobs, at, &mut |child| {
+            if let Some(path) = self.state.paths.path(child.path) {
+                visit(path, child.state);
+            }
+        });
+    }
+
+    fn difference_of(&self, both: &Both, right_run: &Self, path: &TapePath) -> Option<ChangeKind> {
+        let is_file = |file: &FileState| file.kind != EntryKind::Directory;
+        let (left, right) = (both.left.filter(is_file), both.right.filter(is_file));
+        let (left, right) = match (left, right) {
+            (None, None) => return None,
+            (Some(_), None) => return Some(ChangeKind::Removed),
+            (None, Some(_)) => return Some(ChangeKind::Added),
+            (Some(left), Some(right)) => (left, right),
+        };
+        let has_other_mode = both.modes().is_some_and(|(one, two)| one != two);
+        let is_same = match (left.content, right.content) {
+            (ContentRef::Blob(one), ContentRef::Blob(two)) => {
+                self.tape.index.blobs.prefix(one) == right_run.tape.index.blobs.prefix(two)
+            }
+            (ContentRef::Target(one), ContentRef::Target(two)) => {
+                self.link_target(one, path) == right_run.link_target(two, path)
+            }
+            (ContentRef::Lines(one), ContentRef::Lines(two)) => {
+                let (one, two) = (self.known_lines(one), right_run.known_lines(two));
+                if one.is_none() || one != two {
+                    return Some(ChangeKind::Suspected);
+                }
+                true
+            }
+            (ContentRef::Unknown | ContentRef::Lines(_), _)
+            | (_, ContentRef::Unknown | ContentRef::Lines(_)) => {
+                return Some(ChangeKind::Suspected);
+            }
+            (ContentRef::Blob(_), ContentRef::Target(_))
+            | (ContentRef::Target(_), ContentRef::Blob(_)) => false,
+        };
+        (!is_same || has_other_mode).then_some(ChangeKind::Modified)
+    }
+
+    fn known_lines(&self, position: u32) -> Option<KnownLines> {
+        match self.tape.event(position).ok()?.body {
+            Body::File(change) => match change.content {
+                Content::Lines(known) => Some(known),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The file tree at a place, with what only the other run's tree holds in its place.
+    /// Marks say how paths differ: `Added` only there, `Removed` only here; of a directory,
+    /// that something below it does. Costs a walk over both trees.
+    pub fn tree_against(
+        &self,
+        at: Cursor,
+        (right_run, right_at): (&Self, Cursor),
+        expanded: &Expanded,
+    ) -> Vec<TreeRow> {
+        let both = self.both_trees(at, (right_run, right_at));
+        let mut tree = Merged::new(self, right_run, &both);
+        let mut rows = Vec::new();
+        tree.add_below(None, 0, expanded, &mut rows);
+        rows
+    }
+}
+
+impl Both {
+    /// Both modes, where both are known.
+    fn modes(&self) -> Option<(u32, u32)> {
+        self.left?.mode.zip(self.right?.mode)
+    }
+
+    /// What stands in the tree: the left one's, else the right one's.
+    fn shown(&self) -> Option<FileState> {
+        self.left.or(self.right)
+    }
+}
+
+/// Two trees as one.
+struct Merged<'a> {
+    left: &'a Debugger,
+    right: &'a Debugger,
+    both: &'a BTreeMap<TapePath, Both>,
+    /// What is in each directory; without one, at the top.
+    children: HashMap<Option<TapePath>, BTreeSet<&'a TapePath>>,
+    marks: HashMap<TapePath, ChangeKind>,
+}
+
+impl<'a> Merged<'a> {
+    fn new(left: &'a Debugger, right: &'a Debugger, both: &'a BTreeMap<TapePath, Both>) -> Self {
+        let mut tree = Self {
+            left,
+            right,
+            both,
+            children: HashMap::new(),
+            marks: HashMap::new(),
+        };
+        for (path, states) in both {
+            tree.children.entry(path.parent()).or_default().insert(path);
+            if let Some(change) = left.difference_of(states, right, path) {
+                tree.mark(path, change);
+            }
+        }
+        tree
+    }
+
+    /// Marks a path, and the directories above it that both trees have.
+    fn mark(&mut self, path: &TapePath, change: ChangeKind) {
+        self.marks.insert(path.clone(), change);
+        if change == ChangeKind::Suspected {
+            return;
+        }
+        for above in std::iter::successors(path.parent(), TapePath::parent) {
+            let states = self.both.get(&above).copied().unwrap_or_default();
+            let kind = match (states.left, states.right) {
+                (Some(_), None) => ChangeKind::Removed,
+                (None, Some(_)) => ChangeKind::Added,
+                _ => ChangeKind::Modified,
+            };
+            self.marks.insert(above, kind);
+        }
+    }
+
+    fn add_below(
+        &mut self,
+        directory: Option<&TapePath>,
+        depth: u16,
+        expanded: &Expanded,
+        rows: &mut Vec<TreeRow>,
+    ) {
+        let children = self.children.remove(&directory.cloned());
+        let mut children: Vec<&TapePath> = children.into_iter().flatten().collect();
+        let is_leaf = |path: &TapePath| {
+            let shown = self.both.get(path).and_then(Both::shown);
+            shown.is_some_and(|file| file.kind != EntryKind::Directory)
+        };
+        // As in a tree of one run: the workspace first, directories before files.
+        children.sort_by_key(|path| (path.is_outside(), is_leaf(path)));
+        for path in children {
+            let Some(row) = self.row(path, depth, expanded) else {
+                continue;
+            };
+            let is_expanded = row.is_expanded;
+            rows.push(row);
+            if is_expanded {
+                self.add_below(Some(path), depth + 1, expanded, rows);
+            }
+        }
+    }
+
+    fn row(&self, path: &TapePath, depth: u16, expanded: &Expanded) -> Option<TreeRow> {
+        let states = self.both.get(path)?;
+        let file = states.shown()?;
+        let run = if states.left.is_some() {
+            self.left
+        } else {
+            self.right
+        };
+        let is_directory = file.kind == EntryKind::Directory;
+        let (blob, size) = match file.content {
+            ContentRef::Blob(id) => run.blob_head(id, file.since),
+            _ => (None, None),
+        };
+        let target = match file.content {
+            ContentRef::Target(position) => run.link_target(position, path),
+            _ => None,
+        };
+        let name = match (path.is_outside(), depth) {
+            (true, 0) => [b"/", path.name()].concat(),
+            _ => path.name().to_vec(),
+        };
+        Some(TreeRow {
+            name: SafeText::from_bytes(&name),
+            depth,
+            kind: file.kind,
+            mode: file.mode,
+            size,
+            blob,
+            certainty: file.certainty,
+            change: self.marks.get(path).copied(),
+            is_expanded: is_directory && expanded.has(path),
+            target: target.map(|target| SafeText::from_bytes(&target)),
+            path: path.clone(),
+        })
+    }
+}

@@ -1,0 +1,26 @@
+//! Two runs held against each other: which steps are the same, where they part, where they
+//! meet again.
+//!
+//! A step is boiled down to a [`Fingerprint`] of its [`StepContent`]: what was asked, what
+//! came back, how it ended, what became of files. Parts that differ from run to run by
+//! themselves are not counted: ids, times, the names of temporary files, the directory that
+//! the run worked in ([`Volatile`]), and nothing that only repeats what was said before (a
+//! model's request) or that changes nothing (its thinking, tokens, durations). [`Alignment`]
+//! pairs the steps of two lines by their fingerprints; [`leaves`] says, of two steps that
+//! are paired, where exactly they differ.
+//!
+//! All of it is a function of what is given: nothing here reads a tape, a file or the
+//! environment, and no step is run again. The one clock that is read is that of the
+//! alignment's budget.
+
+mod align;
+mod content;
+mod fingerprint;
+mod leaves;
+mod volatile;
+
+pub use align::{Alignment, BUDGET, Pair, Relation, Stretch, Tally};
+pub use content::StepContent;
+pub use fingerprint::{Fingerprint, Parts};
+pub use leaves::{Leaf, leaves};
+pub use volatile::{Volatile, Wording};
