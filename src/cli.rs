@@ -36,7 +36,7 @@ use environment::Environment;
 use output::{Output, Paint, warn};
 
 pub use failure::{Answer, Failure, report_faults};
-pub use open::{FrameRequest, PictureFormat, Screen, Start};
+pub use open::{Against, FrameRequest, PictureFormat, Screen, Start};
 
 use crate::text::sanitize_block;
 

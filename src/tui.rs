@@ -7,7 +7,7 @@
 //! | module | knows |
 //! |---|---|
 //! | [`action`], [`key`], `keymap` | what can be asked for, and by which keys: one table |
-//! | [`app`], `update`, `panes`, `travel`, `play`, `scroll`, `search`, `prompt`, `palette`, `picker`, `notes`, `fuzzy`, `overlay` | the state, and what events do to it |
+//! | [`app`], `update`, `panes`, `travel`, `against`, `play`, `scroll`, `search`, `prompt`, `palette`, `picker`, `notes`, `fuzzy`, `overlay` | the state, and what events do to it |
 //! | `held`, `demand`, [`job`], [`worker`] | what is asked, what is shown meanwhile, who answers |
 //! | [`document`], [`difference`], [`highlight`], [`reading`] | files and texts as rows, made by the worker |
 //! | `layout`, [`theme`], [`view`] | where everything stands and how it looks |
@@ -18,6 +18,7 @@
 //! drawing does I/O or reads a clock.
 
 pub mod action;
+mod against;
 pub mod app;
 mod canvas;
 mod clipboard;

@@ -7,6 +7,8 @@
     reason = "a test that cannot go on has failed"
 )]
 
+#[path = "screen/against.rs"]
+mod against;
 #[path = "screen/differences.rs"]
 mod differences;
 #[path = "screen/fake.rs"]

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::When;
-use super::arguments::{SourceArgs, split};
+use super::arguments::{Second, SourceArgs, split};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use crate::debugger::{Debugger, RunSource};
@@ -22,9 +22,20 @@ pub trait Screen {
     fn draw(&self, run: Debugger, start: Start, frame: &FrameRequest) -> Result<String, Failure>;
 }
 
+/// The run that the one on the screen is held against.
+#[derive(Debug)]
+pub struct Against {
+    /// The run; `None`: another branch of the one that is shown.
+    pub run: Option<Box<Debugger>>,
+    /// A place in it, which names the branch.
+    pub place: Place,
+}
+
 /// How the screen starts.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Start {
+    /// What the run is held against.
+    pub against: Option<Against>,
     /// The runs that can be opened are shown, and not the one that is given.
     pub is_choosing: bool,
     /// Where the playhead stands; without a place, where the run was left, or at its end.
@@ -68,6 +79,9 @@ pub(super) struct Args {
     /// Go on as the tape grows
     #[arg(long)]
     follow: bool,
+    /// Hold it against another run, side by side, or against another branch of it: @b2:end
+    #[arg(long, value_name = "TAPE2|@B")]
+    against: Option<OsString>,
     #[command(flatten)]
     source: SourceArgs,
     #[command(flatten)]
@@ -122,7 +136,11 @@ enum Mouse {
 impl Args {
     /// Whether anything was typed that is meant for this command.
     pub(super) fn has_any(&self) -> bool {
-        self.place.is_some() || self.follow || self.source.has_any() || self.look.has_any()
+        self.place.is_some()
+            || self.follow
+            || self.against.is_some()
+            || self.source.has_any()
+            || self.look.has_any()
     }
 
     pub(super) fn run(
@@ -142,7 +160,22 @@ impl Args {
             self.source.open(tape, around)?
         };
         run.locate(&place)?;
+        let typed = self.against.as_deref().map(Second::read).transpose()?;
+        let against = match typed {
+            None => None,
+            Some(Second::Place(place)) => {
+                run.locate(&place)?;
+                Some(Against { run: None, place })
+            }
+            Some(Second::Tape(tape, place)) => {
+                let other = self.source.open(tape, around)?;
+                other.locate(&place)?;
+                let run = Some(Box::new(other));
+                Some(Against { run, place })
+            }
+        };
         let start = Start {
+            against,
             is_choosing: false,
             // Who follows a run is at its end.
             place: (is_named || self.follow).then_some(place),
@@ -195,6 +228,7 @@ impl LookArgs {
     /// How the screen starts, as far as looks go.
     fn start(&self, around: &Environment, colors: When) -> Start {
         Start {
+            against: None,
             is_choosing: false,
             place: None,
             is_following: false,

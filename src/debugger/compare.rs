@@ -121,10 +121,10 @@ impl Debugger {
     /// A file in a few words: equal ones mean equal files.
     fn file_in_words(&self, file: &FileState, path: &TapePath) -> String {
         let content = match file.content {
-            ContentRef::Blob(id) => {
-                let prefix = self.tape.index.blobs.prefix(id).unwrap_or_default();
-                format!("content {prefix:016x}")
-            }
+            ContentRef::Blob(id) => match self.blob_head(id, file.since).0 {
+                Some(hash) => format!("content {:016x}", hash.prefix()),
+                None => format!("content {}", file.certainty),
+            },
             ContentRef::Lines(position) => {
                 let known = self.tape.event(position).map(|event| event.body);
                 match known {
@@ -205,7 +205,10 @@ impl Debugger {
         let detail = self.step(spot)?;
         let mut text = String::new();
         for section in &detail.sections {
-            if matches!(section.name.as_str(), "request" | "usage" | "detail") {
+            if matches!(
+                section.name.as_str(),
+                "request" | "thinking" | "usage" | "detail"
+            ) {
                 continue;
             }
             for line in std::iter::once(&section.name).chain(&section.lines) {

@@ -174,6 +174,16 @@ impl Debugger {
         })
     }
 
+    /// Opens another run as this one was opened, to hold this one against it. Files that a
+    /// transcript never shows are not looked for: they were named for this run alone.
+    pub fn open_other(&self, source: Source) -> Result<Self, OpenError> {
+        let options = OpenOptions {
+            places: self.places().clone(),
+            ..OpenOptions::default()
+        };
+        Self::open(source, &options)
+    }
+
     fn open_tape(name: String, bytes: TapeBytes) -> Result<Self, OpenError> {
         let failed = |error| OpenError::Io(name.clone(), error);
         let mut state = State::default();

@@ -1,6 +1,7 @@
 //! The trees of two runs against each other: which paths differ, and how.
 //!
-//! Contents are told apart by their hashes, without being read. What is not known on one
+//! Contents are told apart by their hashes, which stand in the heads of lines, without being
+//! read. What is not known on one
 //! side cannot be said to differ, and is told as perhaps different.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,7 +20,8 @@ pub(super) struct Both {
 
 impl Debugger {
     /// The paths at which the tree at a place differs from that of another run, sorted:
-    /// `Added` means only there, `Removed` only here. Costs a walk over both trees.
+    /// `Added` means only there, `Removed` only here. Costs a walk over both trees,
+    /// and for each file that both have a read of two lines' heads.
     pub fn changes_against(&self, at: Cursor, right: (&Self, Cursor)) -> Vec<ChangeRow> {
         let certainty =
             |file: Option<FileState>| file.map_or(Certainty::Absent, |file| file.certainty);
@@ -85,7 +87,12 @@ impl Debugger {
         let has_other_mode = both.modes().is_some_and(|(one, two)| one != two);
         let is_same = match (left.content, right.content) {
             (ContentRef::Blob(one), ContentRef::Blob(two)) => {
-                self.tape.index.blobs.prefix(one) == right_run.tape.index.blobs.prefix(two)
+                let (one, _) = self.blob_head(one, left.since);
+                let (two, _) = right_run.blob_head(two, right.since);
+                if one.is_none() || two.is_none() {
+                    return Some(ChangeKind::Suspected);
+                }
+                one == two
             }
             (ContentRef::Target(one), ContentRef::Target(two)) => {
                 self.link_target(one, path) == right_run.link_target(two, path)
@@ -119,7 +126,8 @@ impl Debugger {
 
     /// The file tree at a place, with what only the other run's tree holds in its place.
     /// Marks say how paths differ: `Added` only there, `Removed` only here; of a directory,
-    /// that something below it does. Costs a walk over both trees.
+    /// that something below it does. Costs a walk over both trees,
+    /// and for each file that both have a read of two lines' heads.
     pub fn tree_against(
         &self,
         at: Cursor,

@@ -55,6 +55,10 @@ actions! {
             "The snapshot or transaction before"
         NextEdge        "next-edge"        "]"        Count ""
             "The next snapshot or transaction"
+        NextDifference  "next-difference"  "s"        Count "difference"
+            "Of two runs: to the next difference"
+        PreviousDifference "previous-difference" "S"  Count "difference"
+            "Of two runs: to the difference before"
         JumpBack        "jump-back"        "u"        Count ""        "Back to where the last jump began"
         NextBranch      "next-branch"      "b"        None  "branch"  "To the next branch of the run"
         Follow          "follow"           "F"        None  "follow"
@@ -71,6 +75,8 @@ actions! {
             "Diff from a place: 12, mark:a, 0"
     }
     Panes {
+        Against         "against"          "A"        None  "one run"
+            "Hold the run against another; or alone"
         Open            "open"             "Enter"    None  "open"    "Open the file, fold the directory"
         NextFile        "next-file"        "J"        Count "file"    "The next changed file"
         PreviousFile    "previous-file"    "K"        Count "file"    "The changed file before"

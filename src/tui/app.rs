@@ -7,11 +7,12 @@ use std::ops::Range;
 
 use ratatui::layout::Size;
 
+use super::against::Against;
 use super::difference::Form;
 use super::effect::Effect;
 use super::held::{Desk, Held, Ticket};
 use super::keymap::{Keymap, Pending};
-use super::layout::{Contents, Layout, Pane, Zoom};
+use super::layout::{Contents, Layout, Lines, Pane, Zoom};
 use super::notes::NotePad;
 use super::overlay::Overlay;
 use super::panes::{DiffPane, Sides, StatePane, TimelinePane, first_in_view};
@@ -43,6 +44,8 @@ pub struct AppOptions {
     pub mouse: Mouse,
     /// Whether what a person leaves at the tape is kept.
     pub keeping: Keeping,
+    /// The run is held against another one, at this place.
+    pub against: Option<Place>,
 }
 
 /// What the screen shows first.
@@ -106,6 +109,10 @@ pub struct App {
     pub(super) timeline: TimelinePane,
     pub(super) state: StatePane,
     pub(super) diff: DiffPane,
+    /// The run that this one is held against.
+    pub(super) against: Option<Against>,
+    /// One that is being opened for that.
+    pub(super) opening: Option<Ticket>,
     /// A file that the editor waits for.
     pub(super) fetch: Option<Ticket>,
     pub(super) search: Option<Search>,
@@ -152,6 +159,11 @@ pub(super) struct FileOnDisk {
 impl App {
     /// The screen before its first event, which says its size.
     pub fn new(options: AppOptions) -> Self {
+        let mut against = options.against.map(|place| Against::new(place.branch));
+        if let Some(against) = &mut against {
+            // Who asked for no place wants to see where the runs part.
+            against.seeks_divergence = options.start.is_none() && !options.is_following;
+        }
         let mut app = Self {
             size: Size::ZERO,
             theme: Theme::new(options.colors),
@@ -180,6 +192,8 @@ impl App {
             timeline: TimelinePane::default(),
             state: StatePane::default(),
             diff: DiffPane::default(),
+            against,
+            opening: None,
             fetch: None,
             search: None,
             search_before: None,
@@ -224,6 +238,8 @@ impl App {
         panes.contains(&true)
             || self.state.file.as_ref().is_some_and(is_file_waiting)
             || self.search.as_ref().is_some_and(Search::is_running)
+            || self.against.as_ref().is_some_and(Against::is_waiting)
+            || self.opening.is_some()
             || self.travel.under_way.is_some()
             || self.fetch.is_some()
             || self.picker.as_ref().is_some_and(Picker::is_waiting)
@@ -237,7 +253,11 @@ impl App {
             Some(_) => Contents::File,
             None => Contents::Tree,
         };
-        let layout = Layout::of(self.size, self.focus, self.zoom, state)?;
+        let lines = match self.against {
+            Some(_) => Lines::Two,
+            None => Lines::One,
+        };
+        let layout = Layout::of(self.size, self.focus, self.zoom, state, lines)?;
         Some(match self.note_here() {
             Some(note) => layout.with_note(note),
             None => layout,
@@ -274,7 +294,8 @@ impl App {
 
     /// The search whose hits alone are listed, if there is one.
     pub(super) fn filter(&self) -> Option<&Search> {
-        let search = self.search_here()?;
+        // Beside another run, every step has its place.
+        let search = self.search_here().filter(|_| self.against.is_none())?;
         (search.filter == Filter::Hits).then_some(search)
     }
 

@@ -2,16 +2,17 @@
 
 use std::ops::Range;
 
+use super::against::Against;
 use super::app::{App, Keeping};
 use super::difference::DiffRow;
 use super::highlight::STRIDE;
-use super::job::{Job, Jump, Stop};
+use super::job::{Counterpart, Job, Jump, Stop};
 use super::layout::{Layout, Pane};
 use super::overlay::OverlaySort;
 use super::panes::first_in_view;
-use super::panes::{Grain, StateView, View};
+use super::panes::{Faces, Grain, StateView, View};
 use super::travel::{Arrival, Errand};
-use crate::debugger::Spot;
+use crate::debugger::{Relation, Spot};
 use crate::model::{Place, StepNumber, Target};
 
 impl App {
@@ -38,9 +39,16 @@ impl App {
             return;
         };
         let spot = stop.spot;
+        if let Some(against) = &mut self.against {
+            against.want(stop.branch, &mut self.desk);
+        }
         self.demand_timeline(&layout, stop);
         let base = self.travel.base();
-        let changes = Job::Changes { base, at: spot };
+        let changes = match self.counterpart() {
+            Some(of) => Job::ChangesAgainst { at: spot, of },
+            None => Job::Changes { base, at: spot },
+        };
+        self.diff.faces = self.faces();
         self.diff.changes.want(changes, &mut self.desk);
         if layout.pane(Pane::State).is_some() {
             self.demand_state(&layout, stop);
@@ -98,7 +106,15 @@ impl App {
     fn demand_timeline(&mut self, layout: &Layout, stop: Stop) {
         let Stop { branch, spot } = stop;
         let height = layout.content(Pane::Timeline).map_or(1, |area| area.height);
-        if let Some((steps, view)) = self.filtered(usize::from(height)) {
+        if let Some((against, alignment)) = self.rows_shown() {
+            let view = against.view(height);
+            let step_at = |row: u32| alignment.steps_at(row).0.0;
+            let view = step_at(view.start)..step_at(view.end) + 1;
+            self.timeline.want(branch, view, &mut self.desk);
+            if let Some(against) = &mut self.against {
+                against.want_rows(height, &mut self.desk);
+            }
+        } else if let Some((steps, view)) = self.filtered(usize::from(height)) {
             let steps = steps.to_vec();
             self.timeline
                 .want_of(branch, &steps, view, spot.step.0, &mut self.desk);
@@ -114,6 +130,7 @@ impl App {
 
     fn demand_state(&mut self, layout: &Layout, Stop { branch, spot: at }: Stop) {
         let height = layout.content(Pane::State).map_or(0, |area| area.height);
+        let of = self.counterpart();
         let Some(file) = &mut self.state.file else {
             if self.state.view == StateView::Numbers {
                 let numbers = Job::Statistics { branch };
@@ -122,7 +139,10 @@ impl App {
             // The tree waits for the changes: they say which directories are open.
             if self.diff.changes.current().is_some() {
                 let (base, expanded) = (self.travel.base(), self.state.expanded());
-                let tree = Job::Tree { at, base, expanded };
+                let tree = match of {
+                    Some(of) => Job::TreeAgainst { at, of, expanded },
+                    None => Job::Tree { at, base, expanded },
+                };
                 self.state.tree.want(tree, &mut self.desk);
             }
             return;
@@ -146,14 +166,17 @@ impl App {
     }
 
     fn demand_diff(&mut self, at: Spot, width: u16) {
-        let view = self.diff.effective_view();
+        let (view, of) = (self.diff.effective_view(), self.counterpart());
         if view == View::Files {
             if let Some(changes) = self.diff.changes.current()
                 && let Some(change) = self.diff.selected_change()
             {
                 let (from, to) = (changes.from.cursor, at.cursor);
                 let change = change.clone();
-                let diff = Job::Diff { from, to, change };
+                let diff = match of {
+                    Some(of) => Job::DiffAgainst { at: to, of, change },
+                    None => Job::Diff { from, to, change },
+                };
                 self.diff.diff.want(diff, &mut self.desk);
             }
             if self.diff.grain == Grain::Paths
@@ -167,11 +190,22 @@ impl App {
             self.demand_diff_colors();
             return;
         }
-        if at.step.0 == 0 {
+        if let Some(of) = of.filter(|_| view == View::Both) {
+            let difference = Job::StepAgainst { at, of };
+            self.diff.diff.want(difference, &mut self.desk);
             return;
         }
         // Text stands a column away from the frame.
         let columns = width.saturating_sub(1);
+        let is_only_right = self.against.as_ref().is_some_and(Against::is_only_right);
+        if let Some(of) = of.filter(|_| is_only_right && view == View::Step) {
+            let detail = Job::RightDetail { of, columns };
+            self.diff.detail.want(detail, &mut self.desk);
+            return;
+        }
+        if at.step.0 == 0 {
+            return;
+        }
         if view == View::Request {
             let base = self.travel.base();
             let request = Job::Request { at, base, columns };
@@ -188,6 +222,20 @@ impl App {
             self.diff
                 .raw
                 .want(Job::Raw { seq, columns }, &mut self.desk);
+        }
+    }
+
+    /// The step of the other run beside the playhead, while this one is held against it.
+    pub(super) fn counterpart(&self) -> Option<Counterpart> {
+        self.against.as_ref()?.counterpart()
+    }
+
+    /// Whether the row the playhead is in has two steps that differ.
+    fn faces(&self) -> Faces {
+        let pair = self.against.as_ref().and_then(Against::pair);
+        match pair.map(|pair| pair.relation) {
+            Some(Relation::Changed(_)) => Faces::Two,
+            _ => Faces::One,
         }
     }
 

@@ -9,7 +9,6 @@ mod svg;
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, RwLock};
 
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -22,8 +21,7 @@ use super::effect::Effect;
 use super::event::Event;
 use super::theme::Role;
 use super::view;
-use super::worker::InlineWorker;
-use crate::debugger::Debugger;
+use super::worker::{InlineWorker, Runs};
 use crate::text::SafeText;
 
 pub use script::{KeyScript, KeyScriptError};
@@ -84,8 +82,8 @@ impl FromStr for FrameSize {
 pub struct FrameError(pub SafeText);
 
 /// What the screen shows after these keys. A script that quits ends there.
-pub fn frame(debugger: Debugger, options: FrameOptions) -> Result<Picture, FrameError> {
-    let mut worker = InlineWorker::new(Arc::new(RwLock::new(debugger)));
+pub fn frame(runs: impl Into<Runs>, options: FrameOptions) -> Result<Picture, FrameError> {
+    let mut worker = InlineWorker::new(runs);
     let mut app = App::new(options.app);
     let FrameSize { columns, rows } = options.size;
     let resize = Event::Resize { columns, rows };

@@ -11,8 +11,8 @@ use super::document::Document;
 use super::highlight::Painted;
 use super::reading::{ReadingRow, RequestReading, StepReading};
 use crate::debugger::{
-    ChangeRow, Debugger, Direction, Expanded, FileView, HitRow, Left, Refresh, RunRow, RunSource,
-    Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
+    Alignment, ChangeRow, Debugger, Direction, Expanded, FileView, HitRow, Left, Refresh, RunRow,
+    RunSource, Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
 };
 use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
 use crate::text::SafeText;
@@ -175,6 +175,73 @@ pub enum Job {
     },
     /// Stop counting.
     StopStatistics,
+    /// Open a run to hold this one against, by what was typed.
+    OpenRight(String),
+    /// Nobody holds this run against another any more.
+    CloseRight,
+    /// What the head of the screen says of the right run.
+    RightSummary,
+    /// Which step of one run is which of the other.
+    Align {
+        /// The branch of the left run, and that of the right one.
+        branches: (u16, u16),
+    },
+    /// These rows of the right timeline.
+    RightTimeline {
+        /// The branch that numbers the steps.
+        branch: u16,
+        /// From 1.
+        steps: Range<u32>,
+    },
+    /// One step of the right run, whole, set in lines.
+    RightDetail {
+        /// Which.
+        of: Counterpart,
+        /// How long a line may be.
+        columns: u16,
+    },
+    /// Which files differ from those of the right run.
+    ChangesAgainst {
+        /// Where.
+        at: Spot,
+        /// Where there.
+        of: Counterpart,
+    },
+    /// The file tree, its changes measured against the right run.
+    TreeAgainst {
+        /// Where.
+        at: Spot,
+        /// Where there.
+        of: Counterpart,
+        /// Which directories are open.
+        expanded: Expanded,
+    },
+    /// How one file differs from the right run's.
+    DiffAgainst {
+        /// Where.
+        at: Cursor,
+        /// Where there.
+        of: Counterpart,
+        /// Which file, and how it differs.
+        change: ChangeRow,
+    },
+    /// How what was said and done in a step differs from its counterpart.
+    StepAgainst {
+        /// Which step.
+        at: Spot,
+        /// Its counterpart.
+        of: Counterpart,
+    },
+}
+
+/// A step of the right run: the one that stands beside a step of the left one, or the last
+/// one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counterpart {
+    /// The branch that numbers it.
+    pub branch: u16,
+    /// Its number; 0 is before the first one.
+    pub step: StepNumber,
 }
 
 /// A move of the playhead that needs the tape.
@@ -280,6 +347,12 @@ pub enum Slot {
     Search,
     /// The numbers.
     Statistics,
+    /// The right run, and its alignment with the left one.
+    Right,
+    /// What is said of the right run.
+    RightSummary,
+    /// The rows of the right timeline.
+    RightTimeline,
 }
 
 impl Job {
@@ -297,19 +370,22 @@ impl Job {
             Self::Jump(_) => Slot::Jump,
             Self::Timeline { .. } | Self::Steps { .. } => Slot::Timeline,
             Self::Strip { .. } => Slot::Strip,
-            Self::Changes { .. } => Slot::Changes,
-            Self::Tree { .. } => Slot::Tree,
+            Self::Changes { .. } | Self::ChangesAgainst { .. } => Slot::Changes,
+            Self::Tree { .. } | Self::TreeAgainst { .. } => Slot::Tree,
             Self::File { .. } => Slot::File,
             Self::Fetch { .. } => Slot::Fetch,
-            Self::Diff { .. } => Slot::Diff,
+            Self::Diff { .. } | Self::DiffAgainst { .. } | Self::StepAgainst { .. } => Slot::Diff,
             Self::DiffByPath { .. } => Slot::DiffByPath,
-            Self::Detail { .. } => Slot::Detail,
+            Self::Detail { .. } | Self::RightDetail { .. } => Slot::Detail,
             Self::Request { .. } => Slot::Request,
             Self::Raw { .. } => Slot::Raw,
             Self::Paint { .. } => Slot::Paint,
             Self::PaintDiff { .. } => Slot::PaintDiff,
             Self::Search { .. } | Self::StopSearch => Slot::Search,
             Self::Statistics { .. } | Self::StopStatistics => Slot::Statistics,
+            Self::OpenRight(_) | Self::CloseRight | Self::Align { .. } => Slot::Right,
+            Self::RightSummary => Slot::RightSummary,
+            Self::RightTimeline { .. } => Slot::RightTimeline,
         }
     }
 }
@@ -391,6 +467,14 @@ pub enum Answer {
     PaintedDiff(Box<[Painted; 2]>),
     /// To [`Job::Statistics`].
     Statistics(Box<Statistics>),
+    /// To [`Job::OpenRight`]: the branch that was named, if one was.
+    RightOpened(Answered<Option<String>>),
+    /// To [`Job::RightSummary`].
+    RightSummary(Box<Summary>),
+    /// To [`Job::Align`].
+    Aligned(Arc<Alignment>),
+    /// To [`Job::RightTimeline`].
+    RightTimeline(Vec<StepRow>),
     /// To [`Job::Search`]: the next hits, in the order of the tape.
     Hits {
         /// Some more.

@@ -59,6 +59,15 @@ pub(super) enum Contents {
     File,
 }
 
+/// What the timeline shows, which says how much room it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lines {
+    /// The steps of one run.
+    One,
+    /// Those of two, side by side.
+    Two,
+}
+
 /// How the panes share the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sharing {
@@ -95,12 +104,20 @@ const THREE_COLUMNS: u16 = 120;
 const TWO_COLUMNS: u16 = 80;
 /// From this many rows, two panes stand one above the other.
 const STACKED: u16 = 14;
+/// From this many rows, panes stand below a timeline that has the whole width.
+const TWO_ROWS: u16 = 8;
 /// Below this, one line says that the screen is too small.
 const SMALLEST: Size = Size::new(30, 8);
 
 impl Layout {
     /// The parts of a screen of this size; `None` when it is too small.
-    pub(super) fn of(size: Size, focus: Pane, zoom: Zoom, state: Contents) -> Option<Self> {
+    pub(super) fn of(
+        size: Size,
+        focus: Pane,
+        zoom: Zoom,
+        state: Contents,
+        lines: Lines,
+    ) -> Option<Self> {
         let Size { width, height } = size;
         if width < SMALLEST.width || height < SMALLEST.height {
             return None;
@@ -113,6 +130,8 @@ impl Layout {
             (Sharing::Tabbed(row(body.y)), below, only(below))
         } else if zoom == Zoom::In {
             (Sharing::Framed, body, only(body))
+        } else if lines == Lines::Two {
+            (Sharing::Framed, body, timeline_above(body, state, focus))
         } else if width < THREE_COLUMNS {
             (Sharing::Framed, body, two_columns(body, state, focus))
         } else {
@@ -246,6 +265,36 @@ fn two_columns(body: Rect, state: Contents, focus: Pane) -> [Option<Rect>; 3] {
     [Some(timeline), Some(above), Some(below)]
 }
 
+/// The timeline over the whole width, and the two others side by side below it.
+fn timeline_above(body: Rect, state: Contents, focus: Pane) -> [Option<Rect>; 3] {
+    if body.height < TWO_ROWS {
+        return Pane::ALL.map(|pane| (pane == focus).then_some(body));
+    }
+    let height = (u32::from(body.height) * 45 / 100) as u16;
+    let timeline = Rect { height, ..body };
+    let below = Rect {
+        y: body.y + height,
+        height: body.height - height,
+        ..body
+    };
+    let percent = match state {
+        Contents::Tree => 30,
+        Contents::File => 50,
+    };
+    let left = (u32::from(body.width) * percent / 100) as u16;
+    let left = left.clamp(29, (body.width / 2).max(29));
+    let state = Rect {
+        width: left,
+        ..below
+    };
+    let diff = Rect {
+        x: below.x + left,
+        width: below.width - left,
+        ..below
+    };
+    [Some(timeline), Some(state), Some(diff)]
+}
+
 /// The first row to show of a list: `top`, moved as little as needed so that the selected
 /// row is seen and no room is wasted at the end.
 pub(super) fn scrolled(top: usize, selected: Option<usize>, length: usize, height: usize) -> usize {
@@ -265,14 +314,18 @@ mod tests {
     fn panes_fill_the_screen_and_never_leave_it() {
         for width in (0..260).chain([1000]) {
             for height in (0..80).chain([600]) {
-                for (focus, zoom) in [(Pane::Timeline, Zoom::Out), (Pane::Diff, Zoom::In)] {
+                for (focus, zoom, lines) in [
+                    (Pane::Timeline, Zoom::Out, Lines::One),
+                    (Pane::State, Zoom::Out, Lines::Two),
+                    (Pane::Diff, Zoom::In, Lines::One),
+                ] {
                     let size = Size::new(width, height);
                     let state = if width % 2 == 0 {
                         Contents::Tree
                     } else {
                         Contents::File
                     };
-                    let Some(layout) = Layout::of(size, focus, zoom, state) else {
+                    let Some(layout) = Layout::of(size, focus, zoom, state, lines) else {
                         assert!(width < 30 || height < 8);
                         continue;
                     };

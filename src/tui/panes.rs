@@ -6,6 +6,6 @@ mod diff;
 mod state;
 mod timeline;
 
-pub(super) use diff::{Blanks, DiffPane, Grain, Sides, View};
+pub(super) use diff::{Blanks, DiffPane, Faces, Grain, Sides, View};
 pub(super) use state::{FilePane, Fold, StatePane, StateView, offset};
 pub(super) use timeline::{TimelinePane, first_in_view};

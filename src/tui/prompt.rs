@@ -21,6 +21,8 @@ pub(super) enum Purpose {
     Note,
     /// Letters of the runs that are to be listed.
     Runs,
+    /// A run to hold this one against.
+    Against,
 }
 
 impl Purpose {
@@ -32,6 +34,7 @@ impl Purpose {
             Self::Search => "search /",
             Self::Note => "note ",
             Self::Runs => "filter /",
+            Self::Against => "against ",
         }
     }
 
@@ -43,6 +46,7 @@ impl Purpose {
             Self::Search => "words in prompts, answers, commands, outputs, paths",
             Self::Note => "what to know of this step the next time; empty takes a note away",
             Self::Runs => "letters of a name, a directory, a prompt",
+            Self::Against => "a tape or a transcript, or another branch: @b2:end",
         }
     }
 }

@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, RwLock};
 use std::thread;
 use std::time::Instant;
 
@@ -29,8 +28,7 @@ use super::pace::{Due, Need, Pace};
 use super::signals::{self, Signal};
 use super::terminal::{self, Terminal, TerminalError};
 use super::view;
-use super::worker::Worker;
-use crate::debugger::Debugger;
+use super::worker::{Runs, Worker};
 use crate::text::SafeText;
 
 /// How the screen is opened.
@@ -67,7 +65,7 @@ pub enum RunError {
 }
 
 /// Shows a run until the user has seen enough.
-pub fn run(debugger: Debugger, options: RunOptions) -> Result<Ending, RunError> {
+pub fn run(runs: impl Into<Runs>, options: RunOptions) -> Result<Ending, RunError> {
     let (tell, happenings) = channel();
     signals::spawn(telling(&tell, Happening::Signal))?;
     let terminal = Terminal::open(options.app.mouse)?;
@@ -76,7 +74,7 @@ pub fn run(debugger: Debugger, options: RunOptions) -> Result<Ending, RunError> 
     let keys = terminal.keys().try_clone_to_owned()?;
     let keyboard = Keyboard::spawn(keys, telling(&tell, Happening::Typed))?;
     let drill = Drill::from_environment();
-    let worker = spawn_worker(Arc::new(RwLock::new(debugger)), &tell, drill)?;
+    let worker = spawn_worker(runs, &tell, drill)?;
     let mut session = Session {
         terminal,
         canvas: ratatui::Terminal::new(Canvas::new(Size::ZERO))?,
@@ -100,12 +98,12 @@ pub fn run(debugger: Debugger, options: RunOptions) -> Result<Ending, RunError> 
 
 /// Threads that answer about a run.
 fn spawn_worker(
-    run: SharedRun,
+    runs: impl Into<Runs>,
     tell: &Sender<Happening>,
     drill: Option<Drill>,
 ) -> io::Result<Worker> {
     let tell_event = telling(tell, Happening::Event);
-    Worker::spawn(run, move |event| {
+    Worker::spawn(runs, move |event| {
         Drill::at(drill, Drill::Worker);
         tell_event(event);
     })

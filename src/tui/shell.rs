@@ -5,6 +5,7 @@ use super::frame::{FrameOptions, frame};
 use super::run::{Ending, RunError, RunOptions, run};
 use super::terminal::{Mouse, TerminalError};
 use super::theme::{ColorChoice, Palette};
+use super::worker::Runs;
 use crate::cli::{Answer, Failure, FrameRequest, PictureFormat, Screen, Start};
 use crate::debugger::Debugger;
 
@@ -13,14 +14,15 @@ use crate::debugger::Debugger;
 pub struct TerminalScreen;
 
 impl Screen for TerminalScreen {
-    fn show(&self, debugger: Debugger, start: Start) -> Result<Answer, Failure> {
+    fn show(&self, debugger: Debugger, mut start: Start) -> Result<Answer, Failure> {
+        let runs = runs(debugger, &mut start);
         let options = RunOptions {
             app: AppOptions {
                 keeping: Keeping::Kept,
                 ..app_options(start)?
             },
         };
-        match run(debugger, options) {
+        match run(runs, options) {
             Ok(Ending::Asked) => Ok(Answer::Yes),
             Ok(Ending::Signal(number)) => Ok(Answer::signal(number)),
             Err(RunError::Fault) => Ok(Answer::FAULT),
@@ -34,19 +36,31 @@ impl Screen for TerminalScreen {
     fn draw(
         &self,
         debugger: Debugger,
-        start: Start,
+        mut start: Start,
         request: &FrameRequest,
     ) -> Result<String, Failure> {
+        let runs = runs(debugger, &mut start);
         let options = FrameOptions {
             app: app_options(start)?,
             size: request.size.parse().map_err(unusable)?,
             keys: request.keys.parse().map_err(unusable)?,
         };
-        let picture = frame(debugger, options).map_err(unusable)?;
+        let picture = frame(runs, options).map_err(unusable)?;
         Ok(match request.format {
             PictureFormat::Text => picture.to_string(),
             PictureFormat::Svg => picture.to_svg(),
         })
+    }
+}
+
+/// The run, and the one it is held against.
+fn runs(debugger: Debugger, start: &mut Start) -> Runs {
+    let runs = Runs::from(debugger);
+    let against = start.against.as_mut();
+    match against.map(|against| against.run.take()) {
+        None => runs,
+        Some(None) => runs.against_itself(),
+        Some(Some(right)) => runs.against(*right),
     }
 }
 
@@ -69,6 +83,7 @@ fn app_options(start: Start) -> Result<AppOptions, Failure> {
             First::Run
         },
         start: start.place,
+        against: start.against.map(|against| against.place),
         is_following: start.is_following,
         colors: if start.has_colors {
             ColorChoice::Palette(palette)

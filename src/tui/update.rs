@@ -3,6 +3,7 @@
 //! An event changes the state; then every part says what it wants to know, and what is not
 //! known is asked. Nothing here does I/O or reads a clock.
 
+mod against;
 mod files;
 mod left;
 mod mouse;
@@ -138,6 +139,9 @@ impl App {
             | ActionId::NextVersion
             | ActionId::PreviousEdge
             | ActionId::NextEdge => self.travel(action, count),
+            ActionId::NextDifference => self.next_difference(Direction::Forward, times),
+            ActionId::PreviousDifference => self.next_difference(Direction::Back, times),
+            ActionId::Against => self.toggle_against(),
             ActionId::Palette => self.prompt = Some(Prompt::new(Purpose::Palette)),
             ActionId::Play => self.toggle_play(),
             ActionId::Faster => self.change_speed(delta),
@@ -149,6 +153,12 @@ impl App {
             ActionId::SetMark | ActionId::GoToMark => self.pending = Pending::Letter(action),
             ActionId::Annotate => self.annotate(),
             ActionId::NextNote => self.next_note(),
+            ActionId::DiffFromHere | ActionId::DiffFrom if self.against.is_some() => {
+                self.say(
+                    Tone::Plain,
+                    "files are held against the other run; A leaves it",
+                );
+            }
             ActionId::DiffFromHere => self.toggle_base(),
             ActionId::DiffFrom => self.prompt = Some(Prompt::new(Purpose::DiffFrom)),
             ActionId::Open => self.open_selected(),
@@ -291,6 +301,7 @@ impl App {
             Purpose::Note => self.write_note(&typed),
             Purpose::Runs => self.open_chosen_run(),
             Purpose::Search => self.enter_search(text),
+            Purpose::Against => self.open_against(text),
             Purpose::Palette => match choices.into_iter().nth(prompt.chosen) {
                 Some(Choice::Place(place)) => self.go_to_place(place, Errand::Place),
                 Some(Choice::Action(offer)) => self.perform(offer.action.id, None, effects),

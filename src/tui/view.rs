@@ -3,6 +3,7 @@
 //! Text reaches the screen only as [`SafeText`] and through a pen, which leaves out nothing
 //! without a `…`.
 
+mod against;
 mod choices;
 mod diff;
 mod file;
@@ -27,6 +28,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+pub(super) use self::against::stretches;
 pub(super) use self::choices::{mark_at, marks_area, palette_choice_at};
 pub(super) use self::file::version_at;
 pub(super) use self::pane::tab_at;
@@ -65,7 +67,9 @@ fn render(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Position> {
 
 fn draw_run(app: &App, layout: &Layout, buffer: &mut Buffer) {
     header::draw(app, layout.header, buffer);
-    strip::draw(app, layout.strip, buffer);
+    if !against::draw_strip(app, layout.strip, buffer) {
+        strip::draw(app, layout.strip, buffer);
+    }
     if let Sharing::Tabbed(row) = layout.sharing {
         pane::draw_tabs(app, row, buffer);
     }
@@ -84,6 +88,7 @@ fn draw_pane(app: &App, layout: &Layout, which: Pane, buffer: &mut Buffer) {
         pane::draw_frame(app, which, area, buffer);
     }
     match which {
+        Pane::Timeline if against::draw_rows(app, content, buffer) => {}
         Pane::Timeline => timeline::draw(app, content, buffer),
         Pane::State => match (&app.state.file, app.state.view) {
             (Some(file), _) => file::draw(app, file, content, buffer),

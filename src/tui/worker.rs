@@ -1,12 +1,14 @@
 //! Answers what the screen asks, on threads of its own, so that the screen never waits.
 //!
-//! Lookups, reads, the strip, colours, searches, numbers, following, keeping and opening each
-//! have a thread, so that a long diff holds up no scrolling and a search holds up nothing. A request waits in its
+//! Lookups, reads, the strip, colours, searches, numbers, following, keeping, opening and
+//! comparing each have a thread, so that a long diff holds up no scrolling and a search holds up nothing. A request waits in its
 //! [`Slot`] until its thread is free, and a newer one of the same slot takes its place. A panic on any of the
 //! threads becomes [`Event::WorkerFailed`]. The screen's state is never touched here.
 
+mod against;
 mod answer;
 mod mailbox;
+mod runs;
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,10 +18,11 @@ use std::time::Duration;
 
 use self::answer::{Answerer, Outcome};
 use self::mailbox::Mailbox;
+pub use self::runs::Runs;
 use super::app::App;
 use super::effect::Effect;
 use super::event::Event;
-use super::job::{Answer, Job, Reply, Request, SharedRun, Slot};
+use super::job::{Answer, Job, Reply, Request, Slot};
 use crate::debugger::Watch;
 use crate::text::SafeText;
 
@@ -33,7 +36,7 @@ pub struct Worker {
 const KEEPING: usize = 7;
 
 /// How many threads there are.
-const LANES: usize = 9;
+const LANES: usize = 10;
 
 /// So long it is waited for when the screen closes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -41,7 +44,14 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// The thread that serves a slot.
 const fn lane_of(slot: Slot) -> usize {
     match slot {
-        Slot::Jump | Slot::Summary | Slot::Left | Slot::Timeline | Slot::Changes | Slot::Tree => 0,
+        Slot::Jump
+        | Slot::Summary
+        | Slot::Left
+        | Slot::Timeline
+        | Slot::Changes
+        | Slot::Tree
+        | Slot::RightSummary
+        | Slot::RightTimeline => 0,
         Slot::Diff
         | Slot::DiffByPath
         | Slot::Detail
@@ -57,6 +67,7 @@ const fn lane_of(slot: Slot) -> usize {
         Slot::Statistics => 6,
         Slot::Keep => KEEPING,
         Slot::OpenRun | Slot::Runs => 8,
+        Slot::Right => 9,
     }
 }
 
@@ -71,22 +82,23 @@ impl Worker {
     /// [`Event::TapeMayHaveChanged`] while the file is watched, and with
     /// [`Event::WorkerFailed`] if one of them panics.
     pub fn spawn(
-        debugger: SharedRun,
+        runs: impl Into<Runs>,
         send: impl Fn(Event) + Send + Sync + 'static,
     ) -> io::Result<Self> {
+        let runs = runs.into();
         let send: Sink = Arc::new(send);
         let lanes = [(); LANES].map(|()| Arc::new(Mailbox::default()));
         let worker = Self { lanes };
         for mailbox in &worker.lanes {
             let mailbox = Arc::clone(mailbox);
-            let debugger = Arc::clone(&debugger);
+            let runs = runs.clone();
             let send = Arc::clone(&send);
             let run = move || {
                 // The state of the highlighter may not leave its thread: it begins here.
                 let lane = Lane {
                     mailbox,
-                    answerer: Answerer::new(Arc::clone(&debugger)),
-                    debugger,
+                    answerer: Answerer::new(runs.clone()),
+                    runs,
                     send,
                     watch: None,
                 };
@@ -122,7 +134,7 @@ impl Drop for Worker {
 struct Lane {
     mailbox: Arc<Mailbox>,
     answerer: Answerer,
-    debugger: SharedRun,
+    runs: Runs,
     send: Sink,
     watch: Option<Watch>,
 }
@@ -166,7 +178,11 @@ impl Lane {
 
     fn watch(&self) -> Option<Watch> {
         let send = Arc::clone(&self.send);
-        let debugger = self.debugger.read().unwrap_or_else(PoisonError::into_inner);
+        let debugger = self
+            .runs
+            .left
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         debugger.watch(Box::new(move || send(Event::TapeMayHaveChanged)))
     }
 }
@@ -178,10 +194,10 @@ pub struct InlineWorker {
 }
 
 impl InlineWorker {
-    /// Answers from this run.
-    pub fn new(debugger: SharedRun) -> Self {
+    /// Answers from this run, or these.
+    pub fn new(runs: impl Into<Runs>) -> Self {
         Self {
-            answerer: Answerer::new(debugger),
+            answerer: Answerer::new(runs.into()),
         }
     }
 
@@ -192,7 +208,7 @@ impl InlineWorker {
             Effect::Request(Request { job, .. }) => {
                 let _ = self.answerer.answer(job, &|| false, reply);
             }
-            Effect::Show(run) => self.answerer = Answerer::new(Arc::clone(run)),
+            Effect::Show(run) => self.answerer = Answerer::new(Arc::clone(run).into()),
             _ => {}
         })
     }

@@ -80,12 +80,7 @@ impl Fake {
     pub(crate) fn answer(&mut self, job: &Job, reply: &mut dyn FnMut(Answer)) {
         *self.asked.entry(job.slot()).or_default() += 1;
         let answer = match job {
-            Job::Watch
-            | Job::Unwatch
-            | Job::StopSearch
-            | Job::StopStatistics
-            | Job::StopRuns
-            | Job::Keep(_) => return,
+            Job::OpenRight(_) => Answer::RightOpened(Err(text("nothing to hold it against"))),
             Job::Left => Answer::Left(Box::default()),
             Job::Runs => return super::picker::list(reply),
             Job::OpenRun(_) => Answer::OpenedRun(Err(text("it is only a list"))),
@@ -187,6 +182,8 @@ impl Fake {
                     .collect(),
                 progress: Progress::Finished,
             },
+            // There is nothing to tell, or no second run that could be asked.
+            _ => return,
         };
         reply(answer);
     }

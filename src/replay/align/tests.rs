@@ -6,7 +6,7 @@ use super::*;
 use crate::model::{Body, Event, Outcome, StepKind};
 use crate::replay::{StepContent, Volatile};
 
-const ENOUGH: Duration = Duration::from_secs(60);
+const ENOUGH: Duration = Duration::from_mins(1);
 
 /// A step of a few letters: the sort, what is asked, what comes back; `…`: nothing yet.
 fn step(letters: &str) -> Fingerprint {

@@ -17,13 +17,15 @@ const GAP: usize = 3;
 const NARROWEST: usize = 46;
 
 /// The signs of the screen, and what they say.
-const SIGNS: [(&str, &str); 23] = [
+const SIGNS: [(&str, &str); 25] = [
     ("›", "a person or the system speaks"),
     ("◆", "the model"),
     ("✎", "a tool that changed files"),
     ("$", "a tool that may have changed any"),
     ("○", "a tool that changed no file"),
     ("≠", "a change that no call explains"),
+    ("≠ − +", "two runs: differs, only left, only right"),
+    ("═ ▀ ▄", "on their strip: the same three"),
     ("╭ │ ╰", "a transaction; ┊ is rolled back"),
     ("╎", "a step of a sub-agent"),
     ("░", "a part is missing"),

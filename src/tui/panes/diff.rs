@@ -18,6 +18,8 @@ use crate::tui::reading::{ReadingRow, RequestReading, StepReading};
 pub(in crate::tui) struct DiffPane {
     /// What a person wants to see.
     pub(in crate::tui) view: View,
+    /// Whether there are two steps that can be held against each other.
+    pub(in crate::tui) faces: Faces,
     /// The files that differ.
     pub(in crate::tui) changes: Held<Changes>,
     /// The file that is shown.
@@ -58,12 +60,25 @@ pub(in crate::tui) enum View {
     /// The files that the step changed; where it changed none, the step.
     #[default]
     Files,
+    /// What was said and done in two runs, one against the other; where there are no two
+    /// steps that differ, the step.
+    Both,
     /// What was said and done.
     Step,
     /// What the model was sent, beside what it was sent before.
     Request,
     /// The event as it stands on the tape.
     Event,
+}
+
+/// Whether the playhead stands at one step, or at two that differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::tui) enum Faces {
+    /// At one.
+    #[default]
+    One,
+    /// At one of each run.
+    Two,
 }
 
 /// How the rows of a difference are to be set.
@@ -103,7 +118,8 @@ impl View {
     /// The view after this one.
     pub(in crate::tui) fn next(self) -> Self {
         match self {
-            Self::Files => Self::Step,
+            Self::Files => Self::Both,
+            Self::Both => Self::Step,
             Self::Step => Self::Request,
             Self::Request => Self::Event,
             Self::Event => Self::Files,
@@ -246,6 +262,7 @@ impl DiffPane {
     pub(in crate::tui) fn reading(&self) -> Option<&[ReadingRow]> {
         match self.effective_view() {
             View::Files => self.paths(),
+            View::Both => None,
             View::Step => self.step().map(|step| &step.rows[..]),
             View::Request => {
                 let request = self.request.get()?.as_ref().ok()?;
@@ -261,9 +278,11 @@ impl DiffPane {
             .changes
             .get()
             .is_none_or(|changes| !changes.rows.is_empty());
-        match self.view {
-            View::Files if !has_files => View::Step,
-            view => view,
+        match (self.view, self.faces) {
+            (View::Files, Faces::Two) if !has_files => View::Both,
+            (View::Files, Faces::One) if !has_files => View::Step,
+            (View::Both, Faces::One) => View::Step,
+            (view, _) => view,
         }
     }
 
@@ -292,6 +311,7 @@ impl DiffPane {
     /// How many rows the list of files takes.
     pub(in crate::tui) fn list_height(&self, height: usize) -> usize {
         match self.files().len() {
+            _ if self.effective_view() == View::Both => 0,
             0 | 1 => 0,
             files => files.min(MAX_FILES).min(height / 3),
         }
@@ -316,7 +336,7 @@ impl DiffPane {
     /// How many rows of the pane stand still above those that scroll.
     pub(in crate::tui) fn fixed_height(&self, height: usize) -> usize {
         match self.effective_view() {
-            View::Files => self.head_height(height),
+            View::Files | View::Both => self.head_height(height),
             View::Step => 0,
             View::Request | View::Event => height.min(2),
         }
@@ -326,7 +346,7 @@ impl DiffPane {
     pub(in crate::tui) fn rows(&self, form: Form) -> usize {
         match (self.reading(), self.effective_view()) {
             (Some(rows), _) => rows.len(),
-            (None, View::Files) => self.open().map_or(0, |open| open.len(form)),
+            (None, View::Files | View::Both) => self.open().map_or(0, |open| open.len(form)),
             (None, _) => 0,
         }
     }

@@ -31,7 +31,7 @@ impl App {
                 name: match view {
                     View::Event => "event.json".into(),
                     View::Request => "request.txt".into(),
-                    View::Files | View::Step => "step.txt".into(),
+                    View::Files | View::Both | View::Step => "step.txt".into(),
                 },
                 line: 1,
             });
@@ -93,7 +93,7 @@ impl App {
             Pane::State => ("the path", self.path_lines()),
             Pane::Diff => match self.diff.effective_view() {
                 View::Files if self.diff.paths().is_some() => ("the difference", self.read_lines()),
-                View::Files => ("the difference", self.difference_lines()),
+                View::Files | View::Both => ("the difference", self.difference_lines()),
                 View::Step => ("the step", self.read_lines()),
                 View::Request => ("the request", self.read_lines()),
                 View::Event => ("the event", self.read_lines()),

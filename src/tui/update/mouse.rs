@@ -14,7 +14,7 @@ use crate::tui::keymap::Pending;
 use crate::tui::layout::{Layout, Pane, Sharing};
 use crate::tui::panes::{StateView, View};
 use crate::tui::scroll::{Drag, Extent};
-use crate::tui::view::{mark_at, marks_area, palette_choice_at, tab_at, version_at};
+use crate::tui::view::{mark_at, marks_area, palette_choice_at, stretches, tab_at, version_at};
 
 /// Rows that a notch of the wheel scrolls; in the timeline it is one step.
 const NOTCH: i64 = 3;
@@ -215,6 +215,13 @@ impl App {
         let Some(here) = self.travel.spot() else {
             return;
         };
+        if let Some((against, _)) = self.rows_shown() {
+            let row = against.view(height).nth(row);
+            if let Some(row) = row.filter(|row| *row != against.row || self.travel.is_inside) {
+                self.jump_to_row(row);
+            }
+            return;
+        }
         let step = self.listed_steps(height).get(row).copied();
         if let Some(step) = step.filter(|step| *step != here.step.0 || self.travel.is_inside) {
             self.jump_to_step(step);
@@ -223,6 +230,19 @@ impl App {
 
     /// The playhead goes where the strip is touched: the whole run, left to right.
     fn scrub(&mut self, strip: Rect, column: u16) {
+        if let Some((_, alignment)) = self.rows_shown() {
+            let columns = stretches(alignment, strip.width);
+            let last = columns.len().saturating_sub(1);
+            let column = usize::from(column.saturating_sub(strip.x)).min(last);
+            let rows = columns.get(column).cloned().unwrap_or_default();
+            self.travel.give_up();
+            self.go_to_row(if column == last {
+                rows.end - 1
+            } else {
+                rows.start
+            });
+            return;
+        }
         let cells = self.timeline.strip.get().map_or(&[][..], Vec::as_slice);
         let last = cells.len().saturating_sub(1);
         let column = usize::from(column.saturating_sub(strip.x)).min(last);

@@ -73,6 +73,9 @@ impl App {
     /// To the top; in the timeline, to the step that was counted.
     pub(super) fn move_to_top(&mut self, count: Option<u32>) {
         match (self.focus, self.overlay) {
+            (Pane::Timeline, None) if self.rows_shown().is_some() && count.is_none() => {
+                self.jump_to_row(1);
+            }
             (Pane::Timeline, None) => {
                 let first = self
                     .filtered(0)
@@ -86,6 +89,9 @@ impl App {
     /// To the bottom; in the timeline, to the step that was counted.
     pub(super) fn move_to_bottom(&mut self, count: Option<u32>) {
         match (self.focus, self.overlay) {
+            (Pane::Timeline, None) if self.rows_shown().is_some() && count.is_none() => {
+                self.jump_to_row(u32::MAX);
+            }
             (Pane::Timeline, None) => {
                 let last = self
                     .filtered(0)
@@ -292,10 +298,11 @@ impl App {
 
     /// The next view of the diff pane.
     pub(super) fn next_view(&mut self) {
-        // A step that changed no file is shown already.
+        // Where a view has nothing to show, another one stands in its place already.
         let before = self.diff.effective_view();
-        self.diff.view = self.diff.view.next();
-        if self.diff.effective_view() == before {
+        let first = self.diff.view;
+        self.diff.view = first.next();
+        while self.diff.effective_view() == before && self.diff.view != first {
             self.diff.view = self.diff.view.next();
         }
         self.diff.rewind();

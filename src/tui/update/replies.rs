@@ -90,6 +90,18 @@ impl App {
                     pane.painted.take(generation, painted);
                 }
             }
+            Answer::RightOpened(answer) => self.take_right(generation, answer),
+            Answer::RightSummary(summary) => {
+                if let Some(against) = &mut self.against {
+                    against.summary.take(generation, *summary);
+                }
+            }
+            Answer::Aligned(alignment) => self.take_alignment(generation, alignment),
+            Answer::RightTimeline(rows) => {
+                if let Some(against) = &mut self.against {
+                    against.rows.take(generation, rows);
+                }
+            }
             Answer::Hits { hits, progress } => self.take_hits(generation, hits, progress),
         }
     }
@@ -215,6 +227,9 @@ impl App {
         self.state.statistics.outdate();
         if let Some(file) = &mut self.state.file {
             file.open.outdate();
+        }
+        if let Some(against) = &mut self.against {
+            against.outdate();
         }
         self.diff.changes.outdate();
         self.diff.diff.outdate();

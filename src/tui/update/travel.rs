@@ -41,6 +41,9 @@ impl App {
         let Some(here) = self.travel.spot() else {
             return;
         };
+        if self.row_by(delta) {
+            return;
+        }
         if let Some(search) = self.filter() {
             match search.step_from(here.step.0, delta) {
                 Some(step) => self.step_to(step),
@@ -195,6 +198,9 @@ impl App {
         }
         self.travel.stop = Some(stop);
         let spot = stop.spot;
+        if let Some(against) = &mut self.against {
+            against.follow(spot.step);
+        }
         self.travel.is_inside = self.current_row().is_some_and(|row| row.spot != spot);
         self.travel.follow = match self.travel.follow {
             Follow::Off => Follow::Off,
@@ -332,6 +338,9 @@ impl App {
         if let Some(file) = &mut self.state.file {
             file.open.clear();
             file.painted.clear();
+        }
+        if let Some(against) = &mut self.against {
+            against.alignment.clear();
         }
         self.diff.changes.clear();
         self.diff.diff.clear();

@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::against::path_sign;
 use super::hunks;
 use super::pane::{draw_centred, draw_error};
 use super::pen::Pen;
@@ -13,6 +14,7 @@ use crate::debugger::{ChangeRow, DiffView};
 use crate::model::Certainty;
 use crate::text::{SafeText, human, width};
 use crate::tui::app::App;
+use crate::tui::job::Job;
 use crate::tui::layout::Pane;
 use crate::tui::panes::View;
 use crate::tui::theme::Role;
@@ -20,7 +22,7 @@ use crate::tui::theme::Role;
 /// Draws the view of the pane that there is something to show for.
 pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
     match app.diff.effective_view() {
-        View::Files => draw_files(app, area, buffer),
+        View::Files | View::Both => draw_files(app, area, buffer),
         View::Step => reading::draw_step(app, area, buffer),
         View::Request => reading::draw_request(app, area, buffer),
         View::Event => reading::draw_event(app, area, buffer),
@@ -81,11 +83,19 @@ fn draw_list(app: &App, rows: impl Iterator<Item = Rect>, top: usize, buffer: &m
         let selection = selection(app, Pane::Diff, is_selected);
         let mut pen = Pen::new(buffer, row, app.theme).selected(selection);
         pen.words(if is_selected { "▸" } else { " " }, Role::Accent);
-        let (sign, sign_role) = change_sign(file.change);
+        let (sign, sign_role) = sign_of(app, file);
         pen.words(sign, sign_role);
         pen.gap(1);
         pen.text(&width::fit_middle(&path_of(file), pen.left()), Role::Text);
         pen.finish();
+    }
+}
+
+/// How a path differs: from what it was, or from what it is in the other run.
+fn sign_of(app: &App, change: &ChangeRow) -> (&'static str, Role) {
+    match app.diff.changes.get_with_job() {
+        Some((Job::ChangesAgainst { .. }, _)) => path_sign(change.change),
+        _ => change_sign(change.change),
     }
 }
 
@@ -117,7 +127,7 @@ fn draw_name(app: &App, shown: &DiffView, row: Rect, buffer: &mut Buffer) {
         pen.right(&count('+', diff.added), Role::Added);
         pen.right_gap(2);
     }
-    let (sign, role) = change_sign(change.change);
+    let (sign, role) = sign_of(app, change);
     pen.words(sign, role);
     pen.gap(1);
     let path = path_of(change);

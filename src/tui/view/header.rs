@@ -5,6 +5,7 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::against::names;
 use super::pane::Line;
 use super::pen::Pen;
 use crate::text::{SafeText, human, width};
@@ -35,11 +36,15 @@ pub(super) fn draw(app: &App, row: Rect, buffer: &mut Buffer) {
         pen.right_gap(GAP);
     }
     let mut facts = facts(app);
-    while !facts.is_empty() && width::width(&summary.name) + columns(&facts) > pen.left() {
+    let names = match &app.against {
+        Some(against) => names(&summary.name, against, pen.left()),
+        None => summary.name.clone(),
+    };
+    while !facts.is_empty() && width::width(&names) + columns(&facts) > pen.left() {
         facts.pop();
     }
     facts.sort_by_key(|(order, _)| *order);
-    pen.text(&summary.name, Role::Strong);
+    pen.text(&names, Role::Strong);
     for (_, (text, role)) in &facts {
         pen.gap(GAP);
         pen.text(text, *role);
@@ -91,7 +96,11 @@ fn place(app: &App) -> Vec<Fact> {
     let mut place = Vec::new();
     let mut say = |order, text: String, role| place.push((order, (SafeText::line(&text), role)));
     let inside = if app.travel.is_inside { "inside " } else { "" };
-    let step = format!("{inside}step {}/{}", spot.step, app.steps());
+    let mut step = format!("{inside}step {}/{}", spot.step, app.steps());
+    if let Some((against, alignment)) = app.rows_shown() {
+        let (_, right) = alignment.steps_at(against.row);
+        step = format!("{step} → {right}/{}", alignment.steps().1);
+    }
     say(0, step, Role::Accent);
     if app.play.is_on() {
         say(3, format!("▶ {}", app.play.speed()), Role::Live);

@@ -72,7 +72,9 @@ fn rank(action: ActionId) -> u8 {
         | ActionId::NextFailure
         | ActionId::PreviousFailure
         | ActionId::NextVersion
-        | ActionId::PreviousVersion => 0,
+        | ActionId::PreviousVersion
+        | ActionId::NextDifference
+        | ActionId::PreviousDifference => 0,
         // These make sense in some places only, and it is good to know where.
         ActionId::Back
         | ActionId::Open
@@ -130,6 +132,12 @@ fn is_hinted(app: &App, action: &Action) -> bool {
             Pane::State => app.state.file.is_none(),
             Pane::Diff => app.diff.effective_view() == View::Files,
         },
+        ActionId::NextDifference | ActionId::PreviousDifference => {
+            let rows = app.rows_shown();
+            rows.is_some_and(|(_, alignment)| alignment.differences() > 0)
+        }
+        ActionId::Against => app.against.is_some(),
+        ActionId::DiffFromHere => app.against.is_none(),
         ActionId::NextView => app.focus == Pane::Diff,
         ActionId::NextStateView => app.focus == Pane::State,
         ActionId::NextHit | ActionId::PreviousHit | ActionId::OnlyHits => app.search.is_some(),

@@ -8,6 +8,7 @@ use super::pen::Pen;
 use crate::debugger::Spot;
 use crate::text::json_diff::LineKind;
 use crate::text::{JsonChangeKind, SafeText, human};
+use crate::tui::against::Against;
 use crate::tui::app::App;
 use crate::tui::layout::scrolled;
 use crate::tui::reading::{ChangeRow, ReadingRow};
@@ -15,7 +16,8 @@ use crate::tui::theme::Role;
 
 /// Draws the sections of the step.
 pub(super) fn draw_step(app: &App, area: Rect, buffer: &mut Buffer) {
-    if app.travel.spot().is_some_and(|spot| spot.step.0 == 0) {
+    let is_only_right = app.against.as_ref().is_some_and(Against::is_only_right);
+    if app.travel.spot().is_some_and(|spot| spot.step.0 == 0) && !is_only_right {
         draw_start(app, area, buffer);
         return;
     }

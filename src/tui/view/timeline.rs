@@ -140,7 +140,7 @@ fn draw_step(step: &StepRow, note: Option<&'static str>, columns: u16, pen: &mut
 }
 
 /// The title, without the name of the tool that stands before it already.
-fn title_of(step: &StepRow) -> SafeText {
+pub(super) fn title_of(step: &StepRow) -> SafeText {
     let title = step.title.as_str();
     let rest = title.strip_prefix(step.actor.as_str());
     match rest.and_then(|rest| rest.strip_prefix(' ')) {
@@ -154,7 +154,7 @@ fn right_aligned(text: &str, columns: usize) -> SafeText {
 }
 
 /// The sign of a step's sort. Tools are told apart by what they do to files.
-fn kind_sign(step: &StepRow) -> (&'static str, Role) {
+pub(super) fn kind_sign(step: &StepRow) -> (&'static str, Role) {
     match step.kind {
         StepKind::Prompt => ("›", Role::Person),
         StepKind::Model => ("◆", Role::Model),
@@ -181,12 +181,16 @@ fn flags(step: &StepRow) -> [(&'static str, Role); 3] {
         step if step.is_suspect => ("?", Role::Warning),
         _ => (" ", Role::Text),
     };
-    let outcome = match step.outcome {
+    [place, files, outcome_sign(step)]
+}
+
+/// How a step ended, where that is worth a sign.
+pub(super) fn outcome_sign(step: &StepRow) -> (&'static str, Role) {
+    match step.outcome {
         Outcome::None | Outcome::Ok => (" ", Role::Text),
         Outcome::Failed => ("✗", Role::Failed),
         Outcome::Refused => ("⊘", Role::Failed),
         Outcome::Interrupted => ("‖", Role::Failed),
         Outcome::Pending => ("…", Role::Quiet),
-    };
-    [place, files, outcome]
+    }
 }

@@ -1,8 +1,10 @@
 //! The titles of the panes: what is shown, which for a moment may be the answer before.
 
+use super::against::{relation_in_words, tally_in_signs};
 use super::pane::spinner;
 use crate::debugger::StepRow;
 use crate::text::{SafeText, human};
+use crate::tui::against::Against;
 use crate::tui::app::App;
 use crate::tui::job::Job;
 use crate::tui::layout::Pane;
@@ -46,7 +48,10 @@ impl Title {
 fn is_late(app: &App, pane: Pane) -> bool {
     let desk = &app.desk;
     match (pane, &app.state.file) {
-        (Pane::Timeline, _) => app.timeline.rows.is_late(desk),
+        (Pane::Timeline, _) => {
+            let is_late = |against: &Against| against.is_late(desk);
+            app.timeline.rows.is_late(desk) || app.against.as_ref().is_some_and(is_late)
+        }
         (Pane::State, Some(file)) => file.open.is_late(desk),
         (Pane::State, None) => app.state.tree.is_late(desk) || app.state.statistics.is_late(desk),
         (Pane::Diff, _) => {
@@ -59,6 +64,10 @@ fn is_late(app: &App, pane: Pane) -> bool {
 }
 
 fn of_timeline(app: &App) -> (String, String) {
+    if let Some((against, alignment)) = app.rows_shown() {
+        let text = format!("Both runs · {}", tally_in_signs(alignment.tally()));
+        return (text, relation_in_words(against.pair()));
+    }
     let branches = app
         .summary
         .get()
@@ -92,6 +101,9 @@ fn of_state(app: &App) -> (String, String) {
     if app.state.view == StateView::Numbers {
         return ("Numbers".into(), String::new());
     }
+    if let Some((Job::TreeAgainst { at, of, .. }, _)) = app.state.tree.get_with_job() {
+        return (format!("State {}→{}", at.step, of.step), String::new());
+    }
     let Some((Job::Tree { at, .. }, _)) = app.state.tree.get_with_job() else {
         return ("State".into(), String::new());
     };
@@ -107,6 +119,9 @@ fn of_diff(app: &App) -> (String, String) {
     match diff.effective_view() {
         View::Files => {
             let text = match diff.changes.get_with_job() {
+                Some((Job::ChangesAgainst { at, of }, _)) => {
+                    format!("Files {}→{}", at.step, of.step)
+                }
                 Some((Job::Changes { at, .. }, changes)) if changes.from.step == at.step => {
                     format!("Diff in {}", at.step)
                 }
@@ -121,6 +136,13 @@ fn of_diff(app: &App) -> (String, String) {
                 _ => String::new(),
             };
             (text, note)
+        }
+        View::Both => {
+            let text = match diff.diff.get_with_job() {
+                Some((Job::StepAgainst { at, of }, _)) => format!("Step {}→{}", at.step, of.step),
+                _ => "Step".into(),
+            };
+            (text, String::new())
         }
         View::Step => {
             let spot = app.travel.spot().filter(|spot| spot.step.0 > 0);

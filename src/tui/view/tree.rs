@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::against::path_sign;
 use super::pane::draw_centred;
 use super::pen::Pen;
 use super::selection;
@@ -10,6 +11,7 @@ use crate::debugger::TreeRow;
 use crate::model::{Certainty, ChangeKind, EntryKind};
 use crate::text::{SafeText, human, width};
 use crate::tui::app::App;
+use crate::tui::job::Job;
 use crate::tui::layout::Pane;
 use crate::tui::theme::Role;
 
@@ -30,6 +32,8 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
         draw_centred(area, &lines, app.theme, buffer);
         return;
     }
+    let shown = app.state.tree.get_with_job();
+    let is_against = matches!(shown, Some((Job::TreeAgainst { .. }, _)));
     let top = app.state.top(usize::from(area.height));
     let selected = app.state.selected_index();
     for ((index, row), line) in rows.iter().enumerate().skip(top).zip(area.rows()) {
@@ -37,23 +41,27 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
         let selection = selection(app, Pane::State, is_selected);
         let mut pen = Pen::new(buffer, line, app.theme).selected(selection);
         pen.words(if is_selected { "▸" } else { " " }, Role::Accent);
-        draw_row(row, &mut pen);
+        draw_row(row, is_against, &mut pen);
         pen.finish();
     }
 }
 
-fn draw_row(row: &TreeRow, pen: &mut Pen<'_>) {
+/// Draws a row. Of two runs, what only one has is there all the same.
+fn draw_row(row: &TreeRow, is_against: bool, pen: &mut Pen<'_>) {
     let is_directory = row.kind == EntryKind::Directory;
     let size = row.size.filter(|_| !is_directory).map(human::size);
     let size = format!("{:>5}", size.unwrap_or_default());
     pen.right(&SafeText::line(&size), Role::Quiet);
     let (sign, role) = match row.change {
         // That it is not there has been said.
-        Some(ChangeKind::Removed) => (" ", Role::Text),
+        Some(ChangeKind::Removed) if !is_against => (" ", Role::Text),
         _ => certainty(row.certainty),
     };
     pen.right(&SafeText::literal(sign), role);
-    let (sign, role) = change(row);
+    let (sign, role) = match row.change.filter(|_| is_against) {
+        Some(change) => path_sign(change),
+        None => change(row),
+    };
     pen.right(&SafeText::literal(sign), role);
     pen.right_gap(1);
 
@@ -68,7 +76,12 @@ fn draw_row(row: &TreeRow, pen: &mut Pen<'_>) {
     if is_directory {
         name.push(&SafeText::literal("/"));
     }
-    pen.text(&width::fit_middle(&name, pen.left()), name_role(row));
+    let role = match (is_against, row.change) {
+        (true, Some(change)) if !is_directory => path_sign(change).1,
+        (true, _) if !is_directory => Role::Text,
+        _ => name_role(row),
+    };
+    pen.text(&width::fit_middle(&name, pen.left()), role);
     if let Some(target) = &row.target {
         pen.words(" → ", Role::Quiet);
         pen.text(target, Role::Quiet);

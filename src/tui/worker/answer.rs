@@ -5,6 +5,8 @@ use std::iter;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 use std::time::SystemTime;
 
+use super::against;
+use super::runs::Runs;
 use crate::debugger::{Debugger, Direction, FileContent, FileView, Left, Places, ReadError, Spot};
 use crate::model::{Certainty, Cursor, EntryKind, TapePath, WallTime};
 use crate::text::SafeText;
@@ -12,14 +14,14 @@ use crate::tui::difference::OpenDiff;
 use crate::tui::document::Document;
 use crate::tui::highlight::Highlighter;
 use crate::tui::job::{
-    Answer, Answered, Base, Changes, Job, Jump, Landmark, OpenFile, Progress, SharedRun, Stop,
+    Answer, Answered, Base, Changes, Job, Jump, Landmark, OpenFile, Progress, Stop,
 };
 use crate::tui::reading::{self, RequestReading, StepReading};
 
 /// Answers one job at a time.
 #[derive(Debug)]
 pub(super) struct Answerer {
-    debugger: SharedRun,
+    runs: Runs,
     highlighter: Highlighter,
     /// One for each side of a difference: each remembers its way.
     side_highlighters: [Highlighter; 2],
@@ -45,10 +47,10 @@ const MAX_PROBLEMS: usize = 500;
 const PARCEL: usize = 100;
 
 impl Answerer {
-    /// Answers from this run.
-    pub(super) fn new(debugger: SharedRun) -> Self {
+    /// Answers from these runs.
+    pub(super) fn new(runs: Runs) -> Self {
         Self {
-            debugger,
+            runs,
             highlighter: Highlighter::default(),
             side_highlighters: Default::default(),
         }
@@ -63,7 +65,7 @@ impl Answerer {
     ) -> Outcome {
         let answer = match job {
             Job::Refresh => {
-                let mut debugger = match self.debugger.try_write() {
+                let mut debugger = match self.runs.left.try_write() {
                     Ok(debugger) => debugger,
                     Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                     Err(TryLockError::WouldBlock) => return Outcome::Busy,
@@ -112,17 +114,23 @@ impl Answerer {
                 Some(statistics) => Answer::Statistics(Box::new(statistics)),
                 None => return Outcome::Done,
             },
-            job => match look_up(&self.read(), job) {
-                Some(answer) => answer,
-                None => return Outcome::Done,
-            },
+            job => {
+                let found = look_up(&self.read(), job);
+                match found.or_else(|| against::answer(&self.runs, job, is_cancelled)) {
+                    Some(answer) => answer,
+                    None => return Outcome::Done,
+                }
+            }
         };
         reply(answer);
         Outcome::Done
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Debugger> {
-        self.debugger.read().unwrap_or_else(PoisonError::into_inner)
+        self.runs
+            .left
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -169,12 +177,7 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
                 .map(|view| Box::new(OpenDiff::of(view)))
                 .map_err(safe),
         ),
-        Job::Detail { at, columns } => {
-            Answer::Detail(debugger.step(*at).map_err(safe).map(|detail| {
-                let rows = reading::sections(&detail.sections, usize::from(*columns));
-                Box::new(StepReading { detail, rows })
-            }))
-        }
+        Job::Detail { at, columns } => Answer::Detail(detail(debugger, *at, *columns)),
         Job::DiffByPath { sides, columns } => {
             Answer::DiffByPath(reading::by_path(sides, usize::from(*columns)))
         }
@@ -194,7 +197,17 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
                 .map(|lines| reading::lines(&lines, usize::from(*columns)))
                 .map_err(safe),
         ),
-        Job::Watch
+        Job::OpenRight(_)
+        | Job::CloseRight
+        | Job::RightSummary
+        | Job::Align { .. }
+        | Job::RightTimeline { .. }
+        | Job::RightDetail { .. }
+        | Job::ChangesAgainst { .. }
+        | Job::TreeAgainst { .. }
+        | Job::DiffAgainst { .. }
+        | Job::StepAgainst { .. }
+        | Job::Watch
         | Job::Unwatch
         | Job::Refresh
         | Job::Paint { .. }
@@ -327,6 +340,13 @@ fn search(
     reply(Answer::Hits { hits, progress });
 }
 
-fn safe(error: impl fmt::Display) -> SafeText {
+/// A step, whole, set in lines.
+pub(super) fn detail(run: &Debugger, at: Spot, columns: u16) -> Answered<Box<StepReading>> {
+    let detail = run.step(at).map_err(safe)?;
+    let rows = reading::sections(&detail.sections, usize::from(columns));
+    Ok(Box::new(StepReading { detail, rows }))
+}
+
+pub(super) fn safe(error: impl fmt::Display) -> SafeText {
     SafeText::line(&error.to_string())
 }

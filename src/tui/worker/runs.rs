@@ -1,0 +1,60 @@
+//! The runs that are asked: the one on the screen, and the one it is held against.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::debugger::Debugger;
+use crate::tui::job::SharedRun;
+
+/// The run on the screen, on the left, and the one it is held against, on the right.
+///
+/// A run may be held against itself, one branch against another. Then both are one: a
+/// thread that reads both reads it twice, which is allowed, since nobody who writes waits.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    pub(super) left: SharedRun,
+    right: Arc<RwLock<Option<SharedRun>>>,
+}
+
+impl Runs {
+    /// A run alone.
+    pub fn alone(left: SharedRun) -> Self {
+        Self {
+            left,
+            right: Arc::default(),
+        }
+    }
+
+    /// A run held against another one.
+    pub fn against(self, right: Debugger) -> Self {
+        self.set_right(Some(Arc::new(RwLock::new(right))));
+        self
+    }
+
+    /// A run of which one branch is held against another.
+    pub fn against_itself(self) -> Self {
+        self.set_right(Some(Arc::clone(&self.left)));
+        self
+    }
+
+    /// The run on the right, if there is one.
+    pub(super) fn right(&self) -> Option<SharedRun> {
+        let right = self.right.read().unwrap_or_else(PoisonError::into_inner);
+        right.clone()
+    }
+
+    pub(super) fn set_right(&self, right: Option<SharedRun>) {
+        *self.right.write().unwrap_or_else(PoisonError::into_inner) = right;
+    }
+}
+
+impl From<SharedRun> for Runs {
+    fn from(left: SharedRun) -> Self {
+        Self::alone(left)
+    }
+}
+
+impl From<Debugger> for Runs {
+    fn from(left: Debugger) -> Self {
+        Self::alone(Arc::new(RwLock::new(left)))
+    }
+}
