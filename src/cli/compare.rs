@@ -12,7 +12,7 @@ use super::output::{Output, Style};
 use crate::debugger::{
     Alignment, Debugger, LeafRow, Pair, Patch, PatchForm, Relation, Spot, StepRow, Stretch,
 };
-use crate::model::{ChangeKind, StepKind, StepNumber};
+use crate::model::{Certainty, ChangeKind, StepKind, StepNumber};
 use crate::text::{Align, SafeText, human, width};
 
 /// Compare two runs, or two branches of one: where they part, where they meet again
@@ -45,7 +45,7 @@ parts: asked, answer, outcome, files; leaves: where, left and right; or null), m
 right: the first steps that are the same again, steps: for how many; or null), stretches
 (relation: same, changed, only_left, only_right; parts; left and right: first steps or null;
 steps: how many), files (path, change: A only right, D only left, M differs, ? may differ; left
-and right: certainty; added and removed lines, remarks).";
+and right: certainty; added and removed: lines).";
 
 /// Columns of a side's name.
 const SIDE: usize = 6;
@@ -365,13 +365,7 @@ impl Compared<'_> {
             let words = width::pad(&SafeText::line(&words), 12, Align::Left);
             let sign = SafeText::line(&format!("  {} ", file.change.letter()));
             let path = SafeText::from_bytes(file.path.as_bytes());
-            let remarks = file.remarks.iter().map(SafeText::as_str);
-            let remarks: Vec<&str> = remarks.collect();
-            let remarks = if remarks.is_empty() {
-                SafeText::default()
-            } else {
-                SafeText::line(&format!("  ({})", remarks.join("; ")))
-            };
+            let remarks = SafeText::line(&doubts(file));
             out.spans(&[
                 (style, &sign),
                 (style, &words),
@@ -383,6 +377,21 @@ impl Compared<'_> {
     }
 }
 
+/// What is not known exactly of a file, and on which side.
+fn doubts(file: &Patch) -> String {
+    let (left, right) = file.certainty;
+    let is_doubt = |certainty| !matches!(certainty, Certainty::Exact | Certainty::Absent);
+    let sides = [("left", left), ("right", right)].into_iter();
+    let doubts: Vec<String> = sides
+        .filter(|(_, certainty)| is_doubt(*certainty))
+        .map(|(name, certainty)| format!("{name}: {certainty}"))
+        .collect();
+    if doubts.is_empty() {
+        return String::new();
+    }
+    format!("  ({})", doubts.join(", "))
+}
+
 fn file(file: &Patch) -> Value {
     fields::with_path(
         &file.path,
@@ -392,7 +401,6 @@ fn file(file: &Patch) -> Value {
             "right": file.certainty.1.as_str(),
             "added": file.added,
             "removed": file.removed,
-            "remarks": fields::lines(&file.remarks),
         }),
     )
 }

@@ -80,6 +80,8 @@ fn check(run: &Run, what: &str) {
 fn no_command_prints_what_a_terminal_obeys() {
     let world = World::new(&[]);
     world.put("run.jsonl", tape());
+    let other = tape().replace("say ", "tell ").replace("dir ", "there ");
+    world.put("other.jsonl", other.replace("Bash ", "Zsh "));
     for words in [
         "log run.jsonl",
         "log run.jsonl --all",
@@ -90,6 +92,9 @@ fn no_command_prints_what_a_terminal_obeys() {
         "diff run.jsonl",
         "diff run.jsonl --json",
         "diff run.jsonl@1 @-1 --response",
+        "compare run.jsonl other.jsonl",
+        "compare run.jsonl other.jsonl@2",
+        "compare run.jsonl other.jsonl --json",
         "checkout run.jsonl out",
         "checkout run.jsonl json --json",
         "search run.jsonl echo",
