@@ -16,6 +16,8 @@ use jukebox::tui::job::{Job, Request};
 use jukebox::tui::key::Key;
 use jukebox::tui::theme::ColorChoice;
 use jukebox::tui::worker::{InlineWorker, Runs};
+use ratatui::buffer::Cell;
+use ratatui::style::Modifier;
 use tempfile::TempDir;
 
 use crate::walks::walk;
@@ -33,7 +35,7 @@ const PARSER: [&str; 7] = [
     r#"{"kind":"model.response","call":"m","blocks":[{"type":"text","text":"The parser is wrong."}]}"#,
     r#"{"kind":"tool.call","call":"b","name":"Edit","title":"src/both.rs","args":{"file_path":"src/both.rs"}}"#,
     r#"{"kind":"fs.write","call":"b","path":"src/both.rs","mode":"644","text":"fn parser() {}\n"}"#,
-    r#"{"kind":"fs.write","call":"b","path":"src/left.rs","mode":"644","text":"left\n"}"#,
+    r#"{"kind":"fs.write","call":"b","path":"mine/left.rs","mode":"644","text":"left\n"}"#,
     r#"{"kind":"tool.result","call":"b","outcome":"ok","output":"done"}"#,
     r#"{"kind":"prompt","name":"user","text":"thanks"}"#,
     r#"{"kind":"tool.call","call":"c","name":"Bash","title":"only left","args":{"command":"only left"}}"#,
@@ -219,13 +221,17 @@ fn files_of_one_run_are_marked_against_those_of_the_other() {
     marked("both.rs", "≠");
     marked("left.rs", "−");
     marked("right.rs", "+");
+    // What one run has is there, whatever the other has.
+    let is_struck = |cell: &Cell| cell.modifier.contains(Modifier::CROSSED_OUT);
+    assert!(!screen.buffer().content().iter().any(is_struck), "{text}");
     let same = text.lines().find(|line| line.contains("same.rs")).unwrap();
     let (same, _) = same.split_once("││").unwrap();
     assert!(!same.contains(['≠', '+', '−']), "{same}");
     screen.shows("Files 4→5");
     screen.shows("≠ src/both.rs");
-    screen.shows("− src/left.rs");
+    screen.shows("− mine/left.rs");
     screen.shows("+ src/right.rs");
+    screen.keys("J");
     screen.shows("fn parser() {}");
     screen.shows("fn lexer() {}");
 }

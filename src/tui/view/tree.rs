@@ -77,9 +77,10 @@ fn draw_row(row: &TreeRow, is_against: bool, pen: &mut Pen<'_>) {
         name.push(&SafeText::literal("/"));
     }
     let role = match (is_against, row.change) {
-        (true, Some(change)) if !is_directory => path_sign(change).1,
-        (true, _) if !is_directory => Role::Text,
-        _ => name_role(row),
+        (true, _) if is_directory => Role::Strong,
+        (true, Some(change)) => path_sign(change).1,
+        (true, None) => Role::Text,
+        (false, _) => name_role(row),
     };
     pen.text(&width::fit_middle(&name, pen.left()), role);
     if let Some(target) = &row.target {
