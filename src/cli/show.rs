@@ -31,9 +31,10 @@ pub(super) struct Args {
 
 const HELP: &str = "\
 JSON, one object: the fields of `jukebox log --json`; sections (name, lines, omitted: how many
-lines were left out), events (seq, kind, t, title, bytes: the length of its line), changes
-(path, change: A added, M modified, D removed, ? may have been written; before and after: the
-certainty; modes: before and after, where they differ; outside: nobody's call did it).
+lines were left out), events (seq, kind, t, title, bytes: the length of its line), omitted_events (how many events there
+are behind these, which are the first 2000), changes (path, change: A added, M modified, D removed,
+? may have been written; before and after: the certainty; modes: before and after, where they
+differ; outside: nobody's call did it).
 Texts are made safe to show; --raw gives them as they are.";
 
 impl Args {
@@ -47,7 +48,7 @@ impl Args {
         let detail = looked.run.step(looked.spot)?;
         let note = note(&looked);
         if self.raw {
-            raw(&looked, &detail, out)?;
+            raw(&looked, out)?;
         } else if self.json {
             out.json(&object(&looked, &detail, note.as_deref()))?;
         } else {
@@ -57,11 +58,10 @@ impl Args {
     }
 }
 
-fn raw(looked: &Looked, detail: &StepDetail, out: &mut Output) -> Result<(), Failure> {
-    let events = detail.events.iter().map(|event| event.seq);
-    let wanted: Vec<_> = match looked.place.target {
+fn raw(looked: &Looked, out: &mut Output) -> Result<(), Failure> {
+    let wanted = match looked.place.target {
         Target::Seq(seq) => vec![seq],
-        _ => events.collect(),
+        _ => looked.run.events_of_step(looked.spot),
     };
     for seq in wanted {
         let mut record = looked.run.record(seq)?;
@@ -94,6 +94,8 @@ fn object(looked: &Looked, detail: &StepDetail, note: Option<&str>) -> Value {
         let changes: Vec<Value> = detail.changes.iter().map(change).collect();
         step.insert("sections".to_owned(), sections.into());
         step.insert("events".to_owned(), events.into());
+        let omitted = detail.omitted_events.into();
+        step.insert("omitted_events".to_owned(), omitted);
         step.insert("changes".to_owned(), changes.into());
     }
     object
@@ -178,6 +180,11 @@ fn print(detail: &StepDetail, note: Option<&str>, out: &mut Output) -> Result<()
     for event in &detail.events {
         let start = SafeText::line(&format!("{:>6} {:<15} ", event.seq.0, event.kind_name));
         out.spans(&[(Style::Faint, &start), (Style::Plain, &event.title)])?;
+    }
+    if detail.omitted_events > 0 {
+        let more = human::plural(detail.omitted_events as u64, "more event", "more events");
+        let words = format!("… {more}; --raw prints them all");
+        out.line(Style::Doubt, &SafeText::line(&words))?;
     }
     Ok(())
 }

@@ -165,6 +165,9 @@ pub struct StepDetail {
     pub sections: Vec<Section>,
     /// Its events.
     pub events: Vec<EventRow>,
+    /// Events behind these that were left out, with what there is to read in them, because
+    /// there were too many.
+    pub omitted_events: usize,
     /// The files it changed.
     pub changes: Vec<ChangeRow>,
 }

@@ -72,6 +72,17 @@ pub enum ReadingRow {
     Blank,
 }
 
+/// Sets a step in lines of at most `columns`.
+pub fn step(detail: StepDetail, columns: u16) -> StepReading {
+    let mut rows = sections(&detail.sections, usize::from(columns));
+    if detail.omitted_events > 0 {
+        let more = human::plural(detail.omitted_events as u64, "more event", "more events");
+        let words = SafeText::line(&format!("… {more} of this step are not shown"));
+        rows.extend([ReadingRow::Blank, ReadingRow::Remark(words)]);
+    }
+    StepReading { detail, rows }
+}
+
 /// Sets the sections of a step in lines of at most `columns`.
 pub fn sections(sections: &[Section], columns: usize) -> Vec<ReadingRow> {
     let mut rows = Vec::new();

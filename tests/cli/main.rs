@@ -8,6 +8,7 @@ mod checkouts;
 mod diffs;
 mod golden;
 mod hostile;
+mod long_steps;
 mod notes;
 mod nothing_runs;
 mod pipes;

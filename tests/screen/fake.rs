@@ -25,7 +25,7 @@ use jukebox::tui::highlight::Highlighter;
 use jukebox::tui::job::{
     Answer, Base, Changes, Job, Jump, Landmark, OpenFile, Progress, Slot, Stop,
 };
-use jukebox::tui::reading::{ReadingRow, StepReading};
+use jukebox::tui::reading::ReadingRow;
 use jukebox::tui::worker::settle;
 
 /// Events in every step.
@@ -145,8 +145,8 @@ impl Fake {
             Job::Statistics { .. } => Answer::Statistics(Box::new(self.statistics())),
             Job::Detail { at, columns } => {
                 let detail = self.detail(*at);
-                let rows = reading(&detail.sections, usize::from(*columns));
-                Answer::Detail(Ok(Box::new(StepReading { detail, rows })))
+                let step = jukebox::tui::reading::step(detail, *columns);
+                Answer::Detail(Ok(Box::new(step)))
             }
             Job::DiffByPath { .. } => Answer::DiffByPath(None),
             Job::Request { .. } => Answer::Request(Err(text("no such thing"))),
@@ -535,6 +535,7 @@ impl Fake {
         StepDetail {
             sections,
             events: events.collect(),
+            omitted_events: 0,
             changes: Vec::new(),
             row,
         }
@@ -595,8 +596,4 @@ fn tree(changes: &[ChangeRow], expanded: &Expanded) -> Vec<TreeRow> {
         }
     }
     rows
-}
-
-fn reading(sections: &[Section], columns: usize) -> Vec<ReadingRow> {
-    jukebox::tui::reading::sections(sections, columns)
 }

@@ -111,7 +111,8 @@ fn draw_event_name(app: &App, spot: Spot, row: Rect, buffer: &mut Buffer) {
     let index = events.iter().position(|other| other.seq == event.seq);
     let number = index.map_or(0, |index| index + 1);
     let size = human::size(event.bytes);
-    let note = format!("event {number}/{} of the step, {size}B", events.len());
+    let total = events.len() + step.detail.omitted_events;
+    let note = format!("event {number}/{total} of the step, {size}B");
     let mut pen = Pen::new(buffer, row, app.theme);
     pen.gap(1);
     pen.right(&SafeText::line(&note), Role::Quiet);

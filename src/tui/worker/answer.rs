@@ -14,7 +14,7 @@ use crate::tui::highlight::Highlighter;
 use crate::tui::job::{
     Answer, Answered, Base, Changes, Job, Jump, Landmark, OpenFile, Progress, SharedRun, Stop,
 };
-use crate::tui::reading::{self, RequestReading, StepReading};
+use crate::tui::reading::{self, RequestReading};
 
 /// Answers one job at a time.
 #[derive(Debug)]
@@ -170,10 +170,8 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
                 .map_err(safe),
         ),
         Job::Detail { at, columns } => {
-            Answer::Detail(debugger.step(*at).map_err(safe).map(|detail| {
-                let rows = reading::sections(&detail.sections, usize::from(*columns));
-                Box::new(StepReading { detail, rows })
-            }))
+            let detail = debugger.step(*at).map_err(safe);
+            Answer::Detail(detail.map(|detail| Box::new(reading::step(detail, *columns))))
         }
         Job::DiffByPath { sides, columns } => {
             Answer::DiffByPath(reading::by_path(sides, usize::from(*columns)))
