@@ -88,7 +88,7 @@ impl Debugger {
     }
 }
 
-fn sections_of(event: &Event) -> Vec<Section> {
+pub(super) fn sections_of(event: &Event) -> Vec<Section> {
     match &event.body {
         Body::Prompt {
             role,
@@ -231,6 +231,16 @@ pub(super) fn json_section(name: &str, value: &Value) -> Section {
 
 fn text_section(name: &str, text: &str) -> Section {
     section(name, SafeText::lines(text))
+}
+
+impl Section {
+    /// A section of these lines, each made safe.
+    pub(super) fn of_lines(name: &str, lines: &[String]) -> Self {
+        section(
+            name,
+            lines.iter().map(|line| SafeText::line(line)).collect(),
+        )
+    }
 }
 
 pub(super) fn section(name: &str, mut lines: Vec<SafeText>) -> Section {
