@@ -9,6 +9,8 @@
 
 #[path = "screen/differences.rs"]
 mod differences;
+#[path = "screen/errands.rs"]
+mod errands;
 #[path = "screen/fake.rs"]
 mod fake;
 #[path = "screen/files.rs"]
@@ -27,6 +29,8 @@ mod left;
 mod marks;
 #[path = "screen/mouse.rs"]
 mod mouse;
+#[path = "screen/nested.rs"]
+mod nested;
 #[path = "screen/notes.rs"]
 mod notes;
 #[path = "screen/numbers.rs"]
@@ -39,6 +43,8 @@ mod paths;
 mod picker;
 #[path = "screen/play.rs"]
 mod play;
+#[path = "screen/said.rs"]
+mod said;
 #[path = "screen/scrollbars.rs"]
 mod scrollbars;
 #[path = "screen/scrub.rs"]

@@ -72,12 +72,16 @@ actions! {
     }
     Panes {
         Open            "open"             "Enter"    None  "open"    "Open the file, fold the directory"
+        OpenNamed       "open-named"       "i"        None  "file of step"
+            "The file that this step is about; the next such"
         NextFile        "next-file"        "J"        Count "file"    "The next changed file"
         PreviousFile    "previous-file"    "K"        Count "file"    "The changed file before"
         NextView        "next-view"        "v"        None  "view"
             "The diff pane's next view: files, step, request, event"
-        NextStateView   "next-state-view"  "V"        None  "numbers"
-            "The state pane's next view: files, numbers"
+        NextStateView   "next-state-view"  "V"        None  "view"
+            "Files, conversation, context, environment, numbers"
+        Fold            "fold-agent"       "s"        None  "fold"    "Fold the sub-agent of this step, or unfold"
+        FoldAll         "fold-all-agents"  "S"        None  "fold"    "Fold all sub-agents, or none"
         Sides           "sides"            "|"        None  ""
             "Side by side where there is room, or not"
         Context         "more-context"     "c"        None  "context"

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::document::Document;
-use crate::debugger::{RequestView, Section, StepDetail};
+use crate::debugger::{ContextCell, ContextRun, RequestView, Section, StepDetail};
 use crate::text::json_diff::{self, LineKind};
 use crate::text::{Align, JsonChange, JsonChangeKind, SafeText, human, width};
 
@@ -52,6 +52,15 @@ pub struct ChangeRow {
     pub emphasis: Vec<Range<usize>>,
 }
 
+/// The context over a whole run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContextLines {
+    /// The run in columns.
+    pub cells: Vec<ContextCell>,
+    /// The rest of it, set in lines.
+    pub rows: Vec<ReadingRow>,
+}
+
 /// A line to read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReadingRow {
@@ -81,6 +90,14 @@ pub fn step(detail: StepDetail, columns: u16) -> StepReading {
         rows.extend([ReadingRow::Blank, ReadingRow::Remark(words)]);
     }
     StepReading { detail, rows }
+}
+
+/// Sets what is to be read of a run's context in lines of at most `columns`.
+pub fn context_run(run: ContextRun, columns: u16) -> ContextLines {
+    ContextLines {
+        rows: sections(&run.sections(), usize::from(columns)),
+        cells: run.cells,
+    }
 }
 
 /// Sets the sections of a step in lines of at most `columns`.
