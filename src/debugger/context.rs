@@ -244,13 +244,20 @@ impl Debugger {
         at: Cursor,
     ) -> Option<(StepNumber, Staleness)> {
         let state = self.state.at(&self.tape.index.blobs, at, node)?;
+        // What is known to have happened says more than what may have.
         let (position, how) = match state.suspect {
+            _ if state.since > shown && state.is_outside => (state.since, Staleness::Outside),
+            _ if state.since > shown && !state.is_observed => {
+                let is_gone = state.certainty == Certainty::Absent;
+                let how = if is_gone {
+                    Staleness::Gone
+                } else {
+                    Staleness::Changed
+                };
+                (state.since, how)
+            }
             Some(suspect) if suspect > shown => (suspect, Staleness::Suspected),
-            _ if state.since <= shown => return None,
-            _ if state.is_outside => (state.since, Staleness::Outside),
-            _ if state.certainty == Certainty::Absent => (state.since, Staleness::Gone),
-            _ if state.is_observed => return None,
-            _ => (state.since, Staleness::Changed),
+            _ => return None,
         };
         Some((self.spot_of_change(line, position).step, how))
     }
