@@ -7,16 +7,21 @@
 //! It never prints, never reads the environment, and knows no terminal. Paths of the
 //! user's directories come in as [`Places`].
 
+mod agents;
 mod checkout;
 mod compact;
 mod compare;
+mod context;
+mod conversation;
 mod detail;
 mod difference;
+mod environment;
 mod files;
 mod follow;
 mod import;
 mod left;
 mod marks;
+mod named;
 mod notes;
 mod open;
 mod patch;
@@ -40,6 +45,9 @@ pub use checkout::{
 };
 pub use compact::{CompactError, CompactOptions, Compacted};
 pub use compare::{Alignment, LeafRow, Pair, Parts, Relation, Stretch, Tally};
+pub use context::{ContextCell, ContextRun, ContextView, ReadRow, Recorded, Staleness, TurnTokens};
+pub use conversation::{Spoken, Turn, Utterance};
+pub use environment::{EffectRow, EnvironmentView};
 pub use files::Expanded;
 pub use follow::{Refresh, Watch};
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};

@@ -33,8 +33,9 @@ pub use bytes::TapeBytes;
 pub use compact::{CompactError, CompactOptions, Compacted, compact};
 pub use follow::{Change, FollowState};
 pub use index::{
-    BlobId, BlobTable, BranchEntry, BranchKind, EventEntry, Events, Index, IndexSink, Indexed,
-    Lane, StepEntry, StepFlags, StepTotal, Steps, TransactionEntry, TransactionState,
+    AgentEntry, AgentStretch, BlobId, BlobTable, BranchEntry, BranchKind, EventEntry, Events,
+    Index, IndexSink, Indexed, Lane, StepEntry, StepFlags, StepTotal, Steps, TransactionEntry,
+    TransactionState,
 };
 pub use lines::{LineContent, Piece, read_line, to_text};
 pub use manifest::{Difference, Differences, Directory, DirectoryTexts, FileNode, Manifest, Node};

@@ -19,5 +19,5 @@ pub mod width;
 pub use blanks::SeenBlanks;
 pub use diff::{DiffKind, FileDiff, GitMode, Hunk, LineEnds, Row, RowKind};
 pub use json_diff::{JsonChange, JsonChangeKind, JsonPath, JsonStep};
-pub use sanitize::{Mark, MarkKind, SafeText, decode_tags, sanitize_block};
+pub use sanitize::{Mark, MarkKind, SafeText, decode_tags, json_hides, sanitize_block};
 pub use width::Align;

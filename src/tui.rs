@@ -7,9 +7,9 @@
 //! | module | knows |
 //! |---|---|
 //! | [`action`], [`key`], `keymap` | what can be asked for, and by which keys: one table |
-//! | [`app`], `update`, `panes`, `travel`, `against`, `play`, `scroll`, `search`, `prompt`, `palette`, `picker`, `notes`, `fuzzy`, `overlay` | the state, and what events do to it |
+//! | [`app`], `update`, `panes`, `folding`, `travel`, `against`, `play`, `scroll`, `search`, `prompt`, `palette`, `picker`, `notes`, `fuzzy`, `overlay` | the state, and what events do to it |
 //! | `held`, `demand`, [`job`], [`worker`] | what is asked, what is shown meanwhile, who answers |
-//! | [`document`], [`difference`], [`highlight`], [`reading`] | files and texts as rows, made by the worker |
+//! | [`document`], [`difference`], [`highlight`], [`reading`], [`conversation`] | files and texts as rows, made by the worker |
 //! | `layout`, [`theme`], [`view`] | where everything stands and how it looks |
 //! | `terminal`, `canvas`, `signals`, `keyboard`, `decode`, `clipboard`, `editor`, `fault` | the terminal, and what else is around the program |
 //! | [`run`](run()), `pace`, [`frame`], `shell` | the loop on a terminal, pictures without one, both for the command line |
@@ -22,6 +22,7 @@ mod against;
 pub mod app;
 mod canvas;
 mod clipboard;
+pub mod conversation;
 mod decode;
 mod demand;
 pub mod difference;
@@ -30,6 +31,7 @@ mod editor;
 pub mod effect;
 pub mod event;
 mod fault;
+mod folding;
 pub mod frame;
 mod fuzzy;
 mod held;

@@ -11,6 +11,8 @@
 mod against;
 #[path = "screen/differences.rs"]
 mod differences;
+#[path = "screen/errands.rs"]
+mod errands;
 #[path = "screen/fake.rs"]
 mod fake;
 #[path = "screen/files.rs"]
@@ -29,6 +31,8 @@ mod left;
 mod marks;
 #[path = "screen/mouse.rs"]
 mod mouse;
+#[path = "screen/nested.rs"]
+mod nested;
 #[path = "screen/notes.rs"]
 mod notes;
 #[path = "screen/numbers.rs"]
@@ -41,6 +45,8 @@ mod paths;
 mod picker;
 #[path = "screen/play.rs"]
 mod play;
+#[path = "screen/said.rs"]
+mod said;
 #[path = "screen/scrollbars.rs"]
 mod scrollbars;
 #[path = "screen/scrub.rs"]

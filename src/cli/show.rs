@@ -1,5 +1,7 @@
 //! `jukebox show`: one step, whole.
 
+mod around;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -22,23 +24,59 @@ pub(super) struct Args {
     place: PlaceArgs,
     /// The lines of its events as they stand on the tape, byte for byte unless they go to a
     /// terminal; with @seq:N only that one
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json", group = "what")]
     raw: bool,
-    /// One JSON object
+    /// Instead: what was said and done up to it, a turn for each step
+    #[arg(long, group = "what")]
+    conversation: bool,
+    /// Instead: what the model saw: tokens by turn, files read and what became of them since,
+    /// compactions, the system prompt and the tools where they were recorded
+    #[arg(long, group = "what")]
+    context: bool,
+    /// Instead: agent, model, directory, git, what the record covers, open transactions, effects
+    #[arg(long, group = "what")]
+    environment: bool,
+    /// One JSON object; of --conversation, one a line
     #[arg(long)]
     json: bool,
 }
 
 const HELP: &str = "\
 JSON, one object: the fields of `jukebox log --json`; sections (name, lines, omitted: how many
-lines were left out), events (seq, kind, t, title, bytes: the length of its line), changes
-(path, change: A added, M modified, D removed, ? may have been written; before and after: the
-certainty; modes: before and after, where they differ; outside: nobody's call did it).
-Texts are made safe to show; --raw gives them as they are.";
+lines were left out), events (seq, kind, t, title, bytes: the length of its line), omitted_events (how many events there
+are behind these, which are the first 2000), changes (path, change: A added, M modified, D removed,
+? may have been written; before and after: the certainty; modes: before and after, where they
+differ; outside: nobody's call did it).
+Texts are made safe to show; --raw gives them as they are.
+With --conversation, one turn a line: step, kind, who, title, outcome, agent, depth, spoken (sort:
+words, thinking, or a name; lines, omitted).
+With --context: step, agent (null: the main one), turns (step, seen, input, output, from_cache,
+into_cache; the latest eight), reads (path, read: the step, since: step and how, or null), cut (not
+all steps were looked at), compactions (step, before, after: tokens), system (step, bytes, lines)
+and tools (step, names), or null.
+With --environment: step, facts (null: not recorded), covers, transactions (name, begin: the step), effects (step, kind,
+title), more_effects (there are earlier ones).";
+
+/// Prints what is around a step, as JSON or for people.
+type Around = fn(&Looked, bool, &mut Output) -> Result<(), Failure>;
 
 impl Args {
-    pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
-        let looked = self.place.open(around)?;
+    pub(super) fn run(&self, world: &Environment, out: &mut Output) -> Result<Answer, Failure> {
+        let looked = self.place.open(world)?;
+        let print_around = match self {
+            Self {
+                conversation: true, ..
+            } => Some(around::conversation as Around),
+            Self { context: true, .. } => Some(around::context as Around),
+            Self {
+                environment: true, ..
+            } => Some(around::environment as Around),
+            _ => None,
+        };
+        if let Some(print_around) = print_around {
+            print_around(&looked, self.json, out)?;
+            return Ok(Answer::Yes);
+        }
         if looked.spot.step.0 == 0 {
             return Err(Failure::unusable(
                 "this place is before the first step, where nothing happened; try @1",
@@ -47,7 +85,7 @@ impl Args {
         let detail = looked.run.step(looked.spot)?;
         let note = note(&looked);
         if self.raw {
-            raw(&looked, &detail, out)?;
+            raw(&looked, out)?;
         } else if self.json {
             out.json(&object(&looked, &detail, note.as_deref()))?;
         } else {
@@ -57,11 +95,10 @@ impl Args {
     }
 }
 
-fn raw(looked: &Looked, detail: &StepDetail, out: &mut Output) -> Result<(), Failure> {
-    let events = detail.events.iter().map(|event| event.seq);
-    let wanted: Vec<_> = match looked.place.target {
+fn raw(looked: &Looked, out: &mut Output) -> Result<(), Failure> {
+    let wanted = match looked.place.target {
         Target::Seq(seq) => vec![seq],
-        _ => events.collect(),
+        _ => looked.run.events_of_step(looked.spot),
     };
     for seq in wanted {
         let mut record = looked.run.record(seq)?;
@@ -94,6 +131,8 @@ fn object(looked: &Looked, detail: &StepDetail, note: Option<&str>) -> Value {
         let changes: Vec<Value> = detail.changes.iter().map(change).collect();
         step.insert("sections".to_owned(), sections.into());
         step.insert("events".to_owned(), events.into());
+        let omitted = detail.omitted_events.into();
+        step.insert("omitted_events".to_owned(), omitted);
         step.insert("changes".to_owned(), changes.into());
     }
     object
@@ -178,6 +217,11 @@ fn print(detail: &StepDetail, note: Option<&str>, out: &mut Output) -> Result<()
     for event in &detail.events {
         let start = SafeText::line(&format!("{:>6} {:<15} ", event.seq.0, event.kind_name));
         out.spans(&[(Style::Faint, &start), (Style::Plain, &event.title)])?;
+    }
+    if detail.omitted_events > 0 {
+        let more = human::plural(detail.omitted_events as u64, "more event", "more events");
+        let words = format!("… {more}; --raw prints them all");
+        out.line(Style::Doubt, &SafeText::line(&words))?;
     }
     Ok(())
 }

@@ -25,7 +25,8 @@ impl Debugger {
         };
         let mut sections = Vec::new();
         let mut events = Vec::new();
-        for (position, _) in self.events_of(step).take(MAX_EVENTS) {
+        let mut rest = self.events_of(step);
+        for (position, _) in rest.by_ref().take(MAX_EVENTS) {
             let event = self.tape.event(position)?;
             sections.extend(sections_of(&event));
             events.push(self.event_row(line, position, &event)?);
@@ -34,8 +35,19 @@ impl Debugger {
             row,
             sections,
             events,
+            omitted_events: rest.count(),
             changes: self.step_changes(step),
         })
+    }
+
+    /// The numbers of all events of a step, in order.
+    pub fn events_of_step(&self, spot: Spot) -> Vec<Seq> {
+        let index = &self.tape.index;
+        let step = index.step_on(self.line_of(spot), spot.step);
+        let events = step.into_iter().flat_map(|step| self.events_of(step));
+        events
+            .map(|(position, _)| index.events.seq(position))
+            .collect()
     }
 
     fn event_row(&self, line: u16, position: u32, event: &Event) -> Result<EventRow, ReadError> {
@@ -76,7 +88,7 @@ impl Debugger {
     }
 }
 
-fn sections_of(event: &Event) -> Vec<Section> {
+pub(super) fn sections_of(event: &Event) -> Vec<Section> {
     match &event.body {
         Body::Prompt {
             role,
@@ -219,6 +231,16 @@ pub(super) fn json_section(name: &str, value: &Value) -> Section {
 
 fn text_section(name: &str, text: &str) -> Section {
     section(name, SafeText::lines(text))
+}
+
+impl Section {
+    /// A section of these lines, each made safe.
+    pub(super) fn of_lines(name: &str, lines: &[String]) -> Self {
+        section(
+            name,
+            lines.iter().map(|line| SafeText::line(line)).collect(),
+        )
+    }
 }
 
 pub(super) fn section(name: &str, mut lines: Vec<SafeText>) -> Section {

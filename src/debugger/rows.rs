@@ -94,6 +94,9 @@ pub struct StepRow {
     pub has_branches: bool,
     /// A problem of the file lies in it.
     pub has_problem: bool,
+    /// Characters that nobody sees (bidi, zero width, tags) stand in what was said or done,
+    /// as far as the first 64 kB of each of its first lines show.
+    pub has_hidden: bool,
     /// The transaction it belongs to.
     pub transaction: Option<TransactionMark>,
 }
@@ -165,6 +168,9 @@ pub struct StepDetail {
     pub sections: Vec<Section>,
     /// Its events.
     pub events: Vec<EventRow>,
+    /// Events behind these that were left out, with what there is to read in them, because
+    /// there were too many.
+    pub omitted_events: usize,
     /// The files it changed.
     pub changes: Vec<ChangeRow>,
 }
@@ -322,4 +328,33 @@ pub struct HitRow {
     pub field: SafeText,
     /// The line around the hit.
     pub line: SafeText,
+}
+
+/// A sub-agent, as the timeline folds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentRow {
+    /// The index's number of the agent; it stays the same while the tape grows.
+    pub id: u16,
+    /// The agent that started it; 0 is the main agent.
+    pub parent: u16,
+    /// What sort of agent it is, or its id.
+    pub name: SafeText,
+    /// The step of the call that started it.
+    pub call: Option<StepNumber>,
+    /// Its own steps, not those of agents it started: the first and the last of each stretch
+    /// without a step of another agent, in order.
+    pub stretches: Vec<(u32, u32)>,
+    /// Its steps that failed, were refused or interrupted.
+    pub failed: u32,
+    /// Microseconds from the opening of its first step to the end of its last.
+    pub duration: Micros,
+}
+
+/// A file that a step may be about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedFile {
+    /// Its path.
+    pub path: TapePath,
+    /// The line that is named with it, from 1.
+    pub line: Option<u64>,
 }

@@ -74,7 +74,7 @@ impl Debugger {
             .is_none_or(|status| entry.outcome.as_str() == status);
         let has_agent = query.agent.as_ref().is_none_or(|agent| {
             let name = index.agents.get(usize::from(entry.lane.agent));
-            name.is_some_and(|name| name.to_lowercase().contains(agent))
+            name.is_some_and(|entry| entry.name.to_lowercase().contains(agent))
         });
         let has_kind = query
             .kind

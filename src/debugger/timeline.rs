@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::{BranchRow, Debugger, StepRow, StripCell, Summary, TransactionEdge, TransactionMark};
 use crate::model::{Kind, StepKind, StepNumber};
 use crate::tape::{BranchKind, StepEntry, StepFlags, StepTotal, TransactionState};
-use crate::text::SafeText;
+use crate::text::{SafeText, json_hides};
 
 impl Debugger {
     /// What the head of the screen says.
@@ -61,11 +61,27 @@ impl Debugger {
     /// Rows of the timeline of a line: step numbers from 1; what is out of range is left out.
     pub fn timeline(&self, line: u16, steps: Range<u32>) -> Vec<StepRow> {
         (steps.start.max(1)..steps.end.min(self.steps_on(line) + 1))
-            .filter_map(|number| self.row(line, StepNumber(number)))
+            .filter_map(|number| {
+                let mut row = self.row(line, StepNumber(number))?;
+                row.has_hidden |= self.hides_something(line, row.number);
+                Some(row)
+            })
             .collect()
     }
 
-    /// One row of the timeline.
+    /// Whether characters that nobody sees stand in the first lines of a step.
+    fn hides_something(&self, line: u16, number: StepNumber) -> bool {
+        let step = self.tape.index.step_on(line, number);
+        let events = step
+            .into_iter()
+            .flat_map(|step| self.telling_events_of(step));
+        let mut starts = events
+            .take(LOOKED_THROUGH)
+            .filter_map(|(position, _)| self.tape.start_of_record(position, START).ok());
+        starts.any(|start| json_hides(&start))
+    }
+
+    /// One row of the timeline. Of hidden characters, only those in its title count.
     pub fn row(&self, line: u16, number: StepNumber) -> Option<StepRow> {
         let index = &self.tape.index;
         let step = index.step_on(line, number)?;
@@ -79,6 +95,7 @@ impl Debugger {
             }
         }
         let heading = self.heading(step, entry);
+        let has_hidden = heading.title.has_hidden() || heading.actor.has_hidden();
         Some(StepRow {
             number,
             spot: self.spot(line, number),
@@ -94,7 +111,7 @@ impl Debugger {
                 agent => index
                     .agents
                     .get(usize::from(agent))
-                    .map(|name| SafeText::line(name)),
+                    .map(|entry| SafeText::line(&entry.name)),
             },
             depth: self.depth_of(entry.lane.agent),
             file_events,
@@ -102,16 +119,19 @@ impl Debugger {
             has_outside_change: entry.flags.has(StepFlags::OUTSIDE),
             has_branches: entry.flags.has(StepFlags::BRANCHES),
             has_problem: entry.flags.has(StepFlags::PROBLEM),
+            has_hidden,
             transaction: self.transaction_mark(entry),
         })
     }
 
     fn depth_of(&self, agent: u16) -> u8 {
-        let parents = &self.tape.index.agent_parents;
+        let agents = &self.tape.index.agents;
         let (mut agent, mut depth) = (agent, 0);
         while agent != 0 && depth < MAX_DEPTH {
             depth += 1;
-            agent = parents.get(usize::from(agent)).copied().unwrap_or(0);
+            agent = agents
+                .get(usize::from(agent))
+                .map_or(0, |entry| entry.parent);
         }
         depth
     }
@@ -164,6 +184,11 @@ impl Debugger {
         }
     }
 }
+
+/// Lines of a step that are looked through for what nobody sees.
+const LOOKED_THROUGH: usize = 8;
+/// Bytes of each.
+const START: usize = 64 << 10;
 
 /// Agents nested deeper than this are drawn as if they were not.
 const MAX_DEPTH: u8 = 16;

@@ -488,3 +488,12 @@ pub struct Usage {
     /// Tokens put into a cache.
     pub cache_write: u64,
 }
+
+impl Usage {
+    /// Tokens that the model saw, wherever they came from: the size of its context.
+    pub const fn seen(&self) -> u64 {
+        self.input
+            .saturating_add(self.cache_read)
+            .saturating_add(self.cache_write)
+    }
+}

@@ -4,6 +4,7 @@
 //! grows. It holds no content and no titles: those are read from the tape when they are
 //! shown. What the events do to files is not known here; a [`IndexSink`] is told.
 
+mod agents;
 mod blob_table;
 mod branches;
 mod calls;
@@ -18,6 +19,7 @@ mod totals;
 use std::collections::HashMap;
 use std::ops::Range;
 
+pub use agents::{AgentEntry, AgentStretch};
 pub use blob_table::{BlobId, BlobTable};
 pub use branches::{BranchEntry, BranchKind};
 pub use events::{EventEntry, Events};
@@ -62,9 +64,7 @@ pub struct Index {
     /// Branches in the order they appeared; the first is the main line.
     pub branches: Vec<BranchEntry>,
     /// Agents in the order they appeared; the first, without a name, is the main agent.
-    pub agents: Vec<String>,
-    /// For each agent, the agent that started it.
-    pub agent_parents: Vec<u16>,
+    pub agents: Vec<AgentEntry>,
     /// Transactions in the order they began.
     pub transactions: Vec<TransactionEntry>,
     /// The positions of snapshots.
@@ -98,8 +98,7 @@ impl Default for Index {
                 None,
                 0,
             )],
-            agents: vec![String::new()],
-            agent_parents: vec![0],
+            agents: vec![AgentEntry::default()],
             transactions: Vec::new(),
             snapshots: Vec::new(),
             blobs: BlobTable::default(),

@@ -115,6 +115,14 @@ impl Tape {
         Ok(bytes)
     }
 
+    /// The first bytes of a record, at most so many.
+    pub fn start_of_record(&self, position: u32, most: usize) -> io::Result<Vec<u8>> {
+        match self.range(position)? {
+            Some((offset, len)) => self.bytes.read_exact_at(offset, len.min(most)),
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// Reads a line with `read`; inside, the reason if it cannot be read.
     pub fn with_line<T>(
         &self,

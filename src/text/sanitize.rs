@@ -215,6 +215,33 @@ pub fn decode_tags(text: &str) -> SafeText {
     decoded
 }
 
+/// Whether a JSON document, or the start of one, holds characters that are not seen, as they
+/// are or escaped: a reason for a badge, without making the text safe to show.
+pub fn json_hides(json: &[u8]) -> bool {
+    json.utf8_chunks().any(|chunk| {
+        let text = chunk.valid();
+        (!text.is_ascii() && hidden::hides(text)) || escapes_hide(text)
+    })
+}
+
+/// Whether an escape of a JSON text stands for a character that is not seen.
+fn escapes_hide(text: &str) -> bool {
+    let unit = |escape: &str| {
+        let digits = escape.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    text.match_indices("\\u").any(|(at, _)| {
+        let (before, escape) = text.split_at(at);
+        // Behind a backslash, it is a backslash and an `u`.
+        let backslashes = before.bytes().rev().take_while(|byte| *byte == b'\\');
+        let is_escape = backslashes.count() % 2 == 0;
+        let second = escape.get(6..).and_then(unit);
+        let units = unit(escape).into_iter().chain(second);
+        let first = char::decode_utf16(units).next();
+        is_escape && matches!(first, Some(Ok(character)) if hidden::is_hidden(character))
+    })
+}
+
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Lines without their `\n`; a `\n` at the very end opens no further line.
@@ -277,6 +304,25 @@ mod tests {
         check("a\u{fe0f}b\u{e0101}", "a<U+FE0F>b<U+E0101>");
         // Bytes smuggled behind an emoji as a row of selectors.
         check("😀\u{fe0f}\u{fe01}\u{e0110}", "😀\u{fe0f}<U+FE01><U+E0110>");
+    }
+
+    #[test]
+    fn hidden_characters_are_found_in_json_without_showing_it() {
+        let check = |json: &str, expected: bool| {
+            assert_eq!(json_hides(json.as_bytes()), expected, "{json}");
+        };
+        check(r#"{"text":"plain — “text” 漢字 é"}"#, false);
+        check("{\"text\":\"a\u{200b}b\"}", true);
+        check(r#"{"text":"a\u200bb \u001b[31m"}"#, true);
+        check(r#"{"text":"\\u200b \u001b[31m \ud83d\ude00"}"#, false);
+        check(r#"{"text":"\udb40\udc69"}"#, true);
+        check(
+            "{\"text\":\"👨\u{200d}👩\u{200d}👧 ⚠\u{fe0f} می\u{200c}خواهم\"}",
+            false,
+        );
+        check("{\"text\":\"ad\u{200d}min\"}", true);
+        assert!(json_hides(b"{\"a\":\"\xff\xe2\x80\xae"));
+        assert!(!json_hides(b"{\"a\":\"\xe2\x80"));
     }
 
     #[test]

@@ -10,12 +10,13 @@ use ratatui::layout::Size;
 use super::against::Against;
 use super::difference::Form;
 use super::effect::Effect;
+use super::folding::Fold;
 use super::held::{Desk, Held, Ticket};
 use super::keymap::{Keymap, Pending};
 use super::layout::{Contents, Layout, Lines, Pane, Zoom};
 use super::notes::NotePad;
 use super::overlay::Overlay;
-use super::panes::{DiffPane, Sides, StatePane, TimelinePane, first_in_view};
+use super::panes::{DiffPane, Sides, StatePane, StateView, TimelinePane, first_in_view};
 use super::picker::Picker;
 use super::play::Play;
 use super::prompt::Prompt;
@@ -115,6 +116,8 @@ pub struct App {
     pub(super) opening: Option<Ticket>,
     /// A file that the editor waits for.
     pub(super) fetch: Option<Ticket>,
+    /// The files that a step may be about are being looked for.
+    pub(super) naming: Option<Ticket>,
     pub(super) search: Option<Search>,
     /// The search before, while another query is typed.
     pub(super) search_before: Option<Search>,
@@ -195,6 +198,7 @@ impl App {
             against,
             opening: None,
             fetch: None,
+            naming: None,
             search: None,
             search_before: None,
             prompt: None,
@@ -225,7 +229,12 @@ impl App {
             self.left.is_waiting(),
             self.timeline.rows.is_waiting(),
             self.timeline.strip.is_waiting(),
+            self.timeline.agents.is_waiting(),
             self.state.tree.is_waiting(),
+            self.state.conversation.turns.is_waiting(),
+            self.state.context.is_waiting(),
+            self.state.context_run.is_waiting(),
+            self.state.environment.is_waiting(),
             self.state.statistics.is_waiting(),
             self.diff.changes.is_waiting(),
             self.diff.diff.is_waiting(),
@@ -243,15 +252,16 @@ impl App {
             || self.travel.under_way.is_some()
             || self.fetch.is_some()
             || self.picker.as_ref().is_some_and(Picker::is_waiting)
+            || self.naming.is_some()
             || self.file.is_due
             || self.file.is_resting
     }
 
     /// Where everything stands; `None` when the screen is too small.
     pub(super) fn layout(&self) -> Option<Layout> {
-        let state = match self.state.file {
-            Some(_) => Contents::File,
-            None => Contents::Tree,
+        let state = match (&self.state.file, self.state.view) {
+            (None, StateView::Files | StateView::Numbers) => Contents::Tree,
+            _ => Contents::File,
         };
         let lines = match self.against {
             Some(_) => Lines::Two,
@@ -322,9 +332,11 @@ impl App {
     pub(super) fn listed_steps(&self, height: u16) -> Vec<u32> {
         let here = self.travel.spot().map_or(0, |spot| spot.step.0);
         let Some((steps, view)) = self.filtered(usize::from(height)) else {
-            let first = first_in_view(here, self.steps(), height);
-            let end = self.steps().min(first.saturating_add(u32::from(height)));
-            return (first..=end).collect();
+            let folding = &self.timeline.folding;
+            let last = folding.last_row(self.steps());
+            let first = first_in_view(folding.row_of(here), last, height);
+            let end = last.min(first.saturating_add(u32::from(height)));
+            return (first..=end).map(|row| folding.step_at(row)).collect();
         };
         let mut listed = steps.get(view).unwrap_or_default().to_vec();
         if let Err(index) = listed.binary_search(&here) {
@@ -339,6 +351,27 @@ impl App {
             }
         }
         listed
+    }
+
+    /// The step whose row the playhead is seen in: its own, or the first one of its fold.
+    pub(super) fn listed_step(&self) -> Option<u32> {
+        let here = self.travel.spot()?.step.0;
+        if self.filter().is_some() {
+            return Some(here);
+        }
+        let folding = &self.timeline.folding;
+        Some(folding.step_at(folding.row_of(here)))
+    }
+
+    /// The folded agent in whose row the playhead is seen.
+    pub(super) fn fold_here(&self) -> Option<&Fold> {
+        self.fold_at(self.listed_step()?)
+    }
+
+    /// The folded agent whose row stands at a step, where it has one.
+    pub(super) fn fold_at(&self, step: u32) -> Option<&Fold> {
+        let fold = self.timeline.folding.fold_at(step)?;
+        self.filter().is_none().then_some(fold)
     }
 
     /// The row of the step the playhead is in, if it is held.

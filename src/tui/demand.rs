@@ -12,6 +12,7 @@ use super::overlay::OverlaySort;
 use super::panes::first_in_view;
 use super::panes::{Faces, Grain, StateView, View};
 use super::travel::{Arrival, Errand};
+use super::view::conversation;
 use crate::debugger::{Relation, Spot};
 use crate::model::{Place, StepNumber, Target};
 
@@ -119,22 +120,56 @@ impl App {
             self.timeline
                 .want_of(branch, &steps, view, spot.step.0, &mut self.desk);
         } else {
-            let first = first_in_view(spot.step.0, self.steps(), height);
+            let folding = &self.timeline.folding;
+            let last = folding.last_row(self.steps());
+            let first = first_in_view(folding.row_of(spot.step.0), last, height);
             let view = first..first.saturating_add(u32::from(height.max(1)));
-            self.timeline.want(branch, view, &mut self.desk);
+            if folding.is_empty() {
+                self.timeline.want(branch, view, &mut self.desk);
+            } else {
+                self.timeline
+                    .want_rows(branch, view, spot.step.0, &mut self.desk);
+            }
         }
+        let agents = Job::Agents { branch };
+        self.timeline.agents.want(agents, &mut self.desk);
+        let search = self.search.as_ref();
+        let search = search.filter(|search| search.branch == branch);
+        self.timeline.folding.count_hits(search);
         let columns = layout.strip.width;
         let strip = Job::Strip { branch, columns };
         self.timeline.strip.want(strip, &mut self.desk);
     }
 
     fn demand_state(&mut self, layout: &Layout, Stop { branch, spot: at }: Stop) {
-        let height = layout.content(Pane::State).map_or(0, |area| area.height);
+        let area = layout.content(Pane::State).unwrap_or_default();
+        let height = area.height;
         let of = self.counterpart();
         let Some(file) = &mut self.state.file else {
-            if self.state.view == StateView::Numbers {
-                let numbers = Job::Statistics { branch };
-                self.state.statistics.want(numbers, &mut self.desk);
+            let columns = area.width.saturating_sub(1);
+            match self.state.view {
+                StateView::Files => {}
+                StateView::Conversation => {
+                    let until = self.travel.is_inside.then_some(at.cursor.position);
+                    let digits = self.summary.get().map_or(1, |summary| summary.events);
+                    let columns = columns.saturating_sub(conversation::margin(digits));
+                    let turns = &mut self.state.conversation;
+                    turns.want(Stop { branch, spot: at }, until, columns, &mut self.desk);
+                }
+                StateView::Context => {
+                    let context = Job::Context { at, columns };
+                    self.state.context.want(context, &mut self.desk);
+                    let run = Job::ContextRun { branch, columns };
+                    self.state.context_run.want(run, &mut self.desk);
+                }
+                StateView::Environment => {
+                    let environment = Job::Environment { at, columns };
+                    self.state.environment.want(environment, &mut self.desk);
+                }
+                StateView::Numbers => {
+                    let numbers = Job::Statistics { branch };
+                    self.state.statistics.want(numbers, &mut self.desk);
+                }
             }
             // The tree waits for the changes: they say which directories are open.
             if self.diff.changes.current().is_some() {

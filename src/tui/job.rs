@@ -3,16 +3,18 @@
 //! A request carries a generation and its reply carries the same one, so that an answer
 //! nobody waits for any more is told from one that somebody does. Nothing here works.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, RwLock};
 
+use super::conversation::TurnLines;
 use super::difference::OpenDiff;
 use super::document::Document;
 use super::highlight::Painted;
-use super::reading::{ReadingRow, RequestReading, StepReading};
+use super::reading::{ContextLines, ReadingRow, RequestReading, StepReading};
 use crate::debugger::{
-    Alignment, ChangeRow, Debugger, Direction, Expanded, FileView, HitRow, Left, Refresh, RunRow,
-    RunSource, Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
+    AgentRow, Alignment, ChangeRow, Debugger, Direction, Expanded, FileView, HitRow, Left,
+    NamedFile, Refresh, RunRow, RunSource, Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
 };
 use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
 use crate::text::SafeText;
@@ -64,6 +66,52 @@ pub enum Job {
         branch: u16,
         /// From 1, in order.
         steps: Vec<u32>,
+    },
+    /// The sub-agents with steps on a branch.
+    Agents {
+        /// The branch.
+        branch: u16,
+    },
+    /// The files that a step may be about.
+    FilesOfStep {
+        /// Which step.
+        at: Spot,
+    },
+    /// What was said and done in these steps, set in lines.
+    Conversation {
+        /// The branch that numbers the steps.
+        branch: u16,
+        /// From 1.
+        steps: Range<u32>,
+        /// Those that are wanted whole.
+        whole: BTreeSet<u32>,
+        /// Nothing of this event or later ones, where a step is not looked at as a whole.
+        until: Option<u32>,
+        /// How long a line may be.
+        columns: u16,
+    },
+    /// What the model saw, set in lines.
+    Context {
+        /// Where.
+        at: Spot,
+        /// How long a line may be.
+        columns: u16,
+    },
+    /// The context over the whole run.
+    ContextRun {
+        /// The branch.
+        branch: u16,
+        /// In how many columns, and how long a line may be.
+        columns: u16,
+    },
+    /// Stop counting it.
+    StopContextRun,
+    /// What is around the run, set in lines.
+    Environment {
+        /// Where.
+        at: Spot,
+        /// How long a line may be.
+        columns: u16,
     },
     /// The whole run in one row.
     Strip {
@@ -319,6 +367,18 @@ pub enum Slot {
     Runs,
     /// The rows of the timeline.
     Timeline,
+    /// The sub-agents.
+    Agents,
+    /// The files that a step may be about.
+    FilesOfStep,
+    /// The conversation.
+    Conversation,
+    /// What the model saw.
+    Context,
+    /// The context over the whole run.
+    ContextRun,
+    /// What is around the run.
+    Environment,
     /// The strip.
     Strip,
     /// The changed files.
@@ -369,6 +429,12 @@ impl Job {
             Self::OpenRun(_) => Slot::OpenRun,
             Self::Jump(_) => Slot::Jump,
             Self::Timeline { .. } | Self::Steps { .. } => Slot::Timeline,
+            Self::Agents { .. } => Slot::Agents,
+            Self::FilesOfStep { .. } => Slot::FilesOfStep,
+            Self::Conversation { .. } => Slot::Conversation,
+            Self::Context { .. } => Slot::Context,
+            Self::ContextRun { .. } | Self::StopContextRun => Slot::ContextRun,
+            Self::Environment { .. } => Slot::Environment,
             Self::Strip { .. } => Slot::Strip,
             Self::Changes { .. } | Self::ChangesAgainst { .. } => Slot::Changes,
             Self::Tree { .. } | Self::TreeAgainst { .. } => Slot::Tree,
@@ -441,6 +507,18 @@ pub enum Answer {
     Jump(Answered<Option<Stop>>),
     /// To [`Job::Timeline`] and [`Job::Steps`].
     Timeline(Vec<StepRow>),
+    /// To [`Job::Agents`].
+    Agents(Vec<AgentRow>),
+    /// To [`Job::FilesOfStep`], the likeliest first.
+    FilesOfStep(Vec<NamedFile>),
+    /// To [`Job::Conversation`].
+    Conversation(Vec<TurnLines>),
+    /// To [`Job::Context`].
+    Context(Vec<ReadingRow>),
+    /// To [`Job::ContextRun`].
+    ContextRun(Box<ContextLines>),
+    /// To [`Job::Environment`].
+    Environment(Vec<ReadingRow>),
     /// To [`Job::Strip`].
     Strip(Vec<StripCell>),
     /// To [`Job::Changes`].

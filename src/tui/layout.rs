@@ -235,7 +235,7 @@ fn three_columns(body: Rect, state: Contents) -> [Rect; 3] {
 
 /// The timeline beside the two others, one above the other where there is room for both.
 fn two_columns(body: Rect, state: Contents, focus: Pane) -> [Option<Rect>; 3] {
-    let left = (u32::from(body.width) * 43 / 100) as u16;
+    let left = (u32::from(body.width) * 45 / 100) as u16;
     let timeline = Rect {
         width: left,
         ..body

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::document::Document;
-use crate::debugger::{RequestView, Section, StepDetail};
+use crate::debugger::{ContextCell, ContextRun, RequestView, Section, StepDetail};
 use crate::text::json_diff::{self, LineKind};
 use crate::text::{Align, JsonChange, JsonChangeKind, SafeText, human, width};
 
@@ -52,6 +52,15 @@ pub struct ChangeRow {
     pub emphasis: Vec<Range<usize>>,
 }
 
+/// The context over a whole run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContextLines {
+    /// The run in columns.
+    pub cells: Vec<ContextCell>,
+    /// The rest of it, set in lines.
+    pub rows: Vec<ReadingRow>,
+}
+
 /// A line to read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReadingRow {
@@ -70,6 +79,25 @@ pub enum ReadingRow {
     Change(ChangeRow),
     /// Room between two sections.
     Blank,
+}
+
+/// Sets a step in lines of at most `columns`.
+pub fn step(detail: StepDetail, columns: u16) -> StepReading {
+    let mut rows = sections(&detail.sections, usize::from(columns));
+    if detail.omitted_events > 0 {
+        let more = human::plural(detail.omitted_events as u64, "more event", "more events");
+        let words = SafeText::line(&format!("… {more} of this step are not shown"));
+        rows.extend([ReadingRow::Blank, ReadingRow::Remark(words)]);
+    }
+    StepReading { detail, rows }
+}
+
+/// Sets what is to be read of a run's context in lines of at most `columns`.
+pub fn context_run(run: ContextRun, columns: u16) -> ContextLines {
+    ContextLines {
+        rows: sections(&run.sections(), usize::from(columns)),
+        cells: run.cells,
+    }
 }
 
 /// Sets the sections of a step in lines of at most `columns`.

@@ -59,8 +59,10 @@ impl App {
         let (fixed, first, total) = match pane {
             Pane::Timeline => {
                 let here = self.travel.spot()?.step.0;
-                let first = first_in_view(here, self.steps(), content.height);
-                let all = (0, first as usize, self.steps() as usize + 1);
+                let folding = &self.timeline.folding;
+                let last = folding.last_row(self.steps());
+                let first = first_in_view(folding.row_of(here), last, content.height);
+                let all = (0, first as usize, last as usize + 1);
                 let hits = self.filtered(height);
                 hits.map_or(all, |(steps, view)| (0, view.start, steps.len()))
             }
@@ -69,12 +71,21 @@ impl App {
                     let rows = file.file().map_or(0, |open| open.document.len());
                     (file.head_height(height), file.first_row(height), rows)
                 }
-                None if self.state.view == StateView::Numbers => {
-                    let columns = usize::from(content.width);
-                    let first = self.state.first_number(height, columns);
-                    (0, first, self.state.count_of_numbers(columns))
-                }
-                None => (0, self.state.top(height), self.state.rows().len()),
+                None => match self.state.view {
+                    StateView::Files => (0, self.state.top(height), self.state.rows().len()),
+                    StateView::Conversation => {
+                        // A place for each turn, since only some are held.
+                        let here = self.travel.spot()?.step.0;
+                        let chosen = self.state.conversation.chosen(here);
+                        (0, chosen.saturating_sub(1) as usize, here as usize)
+                    }
+                    StateView::Context | StateView::Environment | StateView::Numbers => {
+                        let columns = usize::from(content.width);
+                        let first = self.state.first_row(height, columns);
+                        let (head, rows) = self.state.rows_to_read(height, columns);
+                        (head, first, rows)
+                    }
+                },
             },
             Pane::Diff => {
                 let form = self.diff_form();
@@ -107,7 +118,10 @@ impl App {
                 let index = first * (extent.total - 1) / last.max(1);
                 let step = match self.filtered(0) {
                     Some((steps, _)) => steps.get(index).copied(),
-                    None => u32::try_from(index).ok(),
+                    None => {
+                        let row = u32::try_from(index).ok();
+                        row.map(|row| self.timeline.folding.step_at(row))
+                    }
                 };
                 let is_new = |step: &u32| self.travel.spot().is_some_and(|at| at.step.0 != *step);
                 if let Some(step) = step.filter(is_new) {
@@ -117,8 +131,17 @@ impl App {
             }
             Pane::State => match &mut self.state.file {
                 Some(file) => file.top = first,
-                None if self.state.view == StateView::Numbers => self.state.numbers_top = first,
-                None => self.state.scroll_to(first, extent.shown),
+                None => match self.state.view {
+                    StateView::Files => self.state.scroll_to(first, extent.shown),
+                    StateView::Conversation => {
+                        let turn = first * (extent.total - 1) / last.max(1) + 1;
+                        let turn = u32::try_from(turn).unwrap_or(u32::MAX);
+                        self.state.conversation.choose(turn);
+                    }
+                    StateView::Context | StateView::Environment | StateView::Numbers => {
+                        self.state.view_top = first;
+                    }
+                },
             },
             Pane::Diff => self.diff.top = first,
         }

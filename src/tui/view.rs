@@ -5,6 +5,8 @@
 
 mod against;
 mod choices;
+mod context;
+pub(super) mod conversation;
 mod diff;
 mod file;
 mod footer;
@@ -93,6 +95,9 @@ fn draw_pane(app: &App, layout: &Layout, which: Pane, buffer: &mut Buffer) {
         Pane::State => match (&app.state.file, app.state.view) {
             (Some(file), _) => file::draw(app, file, content, buffer),
             (None, StateView::Files) => tree::draw(app, content, buffer),
+            (None, StateView::Conversation) => conversation::draw(app, content, buffer),
+            (None, StateView::Context) => context::draw(app, content, buffer),
+            (None, StateView::Environment) => context::draw_environment(app, content, buffer),
             (None, StateView::Numbers) => numbers::draw(app, content, buffer),
         },
         Pane::Diff => {

@@ -59,12 +59,16 @@ const fn lane_of(slot: Slot) -> usize {
         | Slot::File
         | Slot::Raw
         | Slot::Fetch
+        | Slot::FilesOfStep
+        | Slot::Conversation
+        | Slot::Context
+        | Slot::Environment
         | Slot::Problems => 1,
-        Slot::Strip => 2,
+        Slot::Strip | Slot::Agents => 2,
         Slot::Paint | Slot::PaintDiff => 3,
         Slot::Search => 4,
         Slot::Watch | Slot::Refresh => 5,
-        Slot::Statistics => 6,
+        Slot::Statistics | Slot::ContextRun => 6,
         Slot::Keep => KEEPING,
         Slot::OpenRun | Slot::Runs => 8,
         Slot::Right => 9,
@@ -159,7 +163,7 @@ impl Lane {
             match request.job {
                 Job::Watch => self.watch = self.watch(),
                 Job::Unwatch => self.watch = None,
-                Job::StopSearch | Job::StopStatistics | Job::StopRuns => {}
+                Job::StopSearch | Job::StopStatistics | Job::StopContextRun | Job::StopRuns => {}
                 ref job => {
                     let generation = request.generation;
                     let send = &self.send;

@@ -74,6 +74,24 @@ fn recent() {
 }
 
 #[test]
+fn around() {
+    let world = World::new(&["run.jsonl", "session.jsonl"]);
+    let commands = [
+        "show run.jsonl@main:9 --conversation",
+        "show run.jsonl@2 --conversation --json",
+        "show run.jsonl@0 --conversation",
+        "show run.jsonl@main:9 --context",
+        "show run.jsonl@main:9 --context --json",
+        "show run.jsonl@main:9 --environment",
+        "show run.jsonl@main:9 --environment --json",
+        "show session.jsonl --context",
+        "show session.jsonl --environment",
+        "show session.jsonl --environment --context",
+    ];
+    world.check_golden("around", &commands);
+}
+
+#[test]
 fn stats() {
     let world = World::new(&["run.jsonl", "session.jsonl"]);
     let commands = [

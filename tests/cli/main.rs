@@ -9,6 +9,7 @@ mod compares;
 mod diffs;
 mod golden;
 mod hostile;
+mod long_steps;
 mod notes;
 mod nothing_runs;
 mod pipes;

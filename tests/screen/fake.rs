@@ -7,16 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jukebox::debugger::{
-    BranchRow, ChangeRow, ChurnRow, DiffView, Direction, EventRow, Expanded, FileContent, FileView,
-    HitRow, Refresh, Section, Spot, Statistics, StepDetail, StepRow, StripCell, Summary, ToolRow,
-    TransactionEdge, TransactionMark, TreeRow, VersionRow,
+    BranchRow, ChangeRow, ChurnRow, ContextCell, DiffView, Direction, Expanded, FileContent,
+    FileView, HitRow, Refresh, Spot, Statistics, StepRow, StripCell, Summary, ToolRow,
+    TransactionEdge, TransactionMark, TreeRow, Turn, VersionRow,
 };
 use jukebox::model::{
-    Certainty, ChangeKind, Cursor, EntryKind, Kind, KnownLines, Outcome, Seq, StepKind, StepNumber,
+    Certainty, ChangeKind, Cursor, EntryKind, KnownLines, Outcome, Seq, StepKind, StepNumber,
     TapePath, Target,
 };
 use jukebox::text::{FileDiff, SafeText};
 use jukebox::tui::app::App;
+use jukebox::tui::conversation::{self, TurnLines};
 use jukebox::tui::difference::OpenDiff;
 use jukebox::tui::document::Document;
 use jukebox::tui::effect::Effect;
@@ -25,11 +26,13 @@ use jukebox::tui::highlight::Highlighter;
 use jukebox::tui::job::{
     Answer, Base, Changes, Job, Jump, Landmark, OpenFile, Progress, Slot, Stop,
 };
-use jukebox::tui::reading::{ReadingRow, StepReading};
+use jukebox::tui::reading::{ContextLines, ReadingRow};
 use jukebox::tui::worker::settle;
 
+use crate::said::named;
+
 /// Events in every step.
-const EVENTS: u32 = 4;
+pub(crate) const EVENTS: u32 = 4;
 
 /// The paths of the run, in order.
 const PATHS: [&str; 9] = [
@@ -112,6 +115,40 @@ impl Fake {
                         .collect(),
                 )
             }
+            Job::Agents { .. } => Answer::Agents(self.agents()),
+            Job::FilesOfStep { at } => Answer::FilesOfStep(named(at.step.0)),
+            Job::Conversation {
+                branch,
+                steps,
+                whole,
+                columns,
+                ..
+            } => {
+                let last = steps.end.min(self.steps + 1);
+                let turns = (steps.start.max(1)..last).map(|n| self.turn(*branch, n));
+                let set = |turn: Turn| conversation::lines(&turn, whole, usize::from(*columns));
+                let turns: Vec<TurnLines> = turns.map(set).collect();
+                self.most_rows = self.most_rows.max(turns.len());
+                Answer::Conversation(turns)
+            }
+            Job::Context { at, .. } => Answer::Context(vec![ReadingRow::Line(text(&format!(
+                "context at {}",
+                at.step
+            )))]),
+            Job::ContextRun { columns, .. } => {
+                let cell = |cell: StripCell| ContextCell {
+                    steps: cell.steps,
+                    tokens: u64::from(cell.steps.0) * 1000 % 150_000,
+                    has_compaction: cell.steps.0 * 1000 % 150_000 < 2000,
+                };
+                Answer::ContextRun(Box::new(ContextLines {
+                    cells: self.strip(*columns).into_iter().map(cell).collect(),
+                    rows: vec![ReadingRow::Line(text("no system prompt"))],
+                }))
+            }
+            Job::Environment { at, .. } => Answer::Environment(vec![ReadingRow::Line(text(
+                &format!("environment at {}", at.step),
+            ))]),
             Job::Strip { columns, .. } => Answer::Strip(self.strip(*columns)),
             Job::Changes { base, at } => Answer::Changes(self.changes(*base, *at)),
             Job::Tree { at, base, expanded } => {
@@ -140,8 +177,8 @@ impl Fake {
             Job::Statistics { .. } => Answer::Statistics(Box::new(self.statistics())),
             Job::Detail { at, columns } => {
                 let detail = self.detail(*at);
-                let rows = reading(&detail.sections, usize::from(*columns));
-                Answer::Detail(Ok(Box::new(StepReading { detail, rows })))
+                let step = jukebox::tui::reading::step(detail, *columns);
+                Answer::Detail(Ok(Box::new(step)))
             }
             Job::DiffByPath { .. } => Answer::DiffByPath(None),
             Job::Request { .. } => Answer::Request(Err(text("no such thing"))),
@@ -243,7 +280,7 @@ impl Fake {
         }
     }
 
-    fn failed(n: u32) -> bool {
+    pub(crate) fn failed(n: u32) -> bool {
         n.is_multiple_of(17)
     }
 
@@ -291,7 +328,7 @@ impl Fake {
         }
     }
 
-    fn event(&self, position: u32) -> Spot {
+    pub(crate) fn event(&self, position: u32) -> Spot {
         let position = position.min(self.steps * EVENTS);
         Spot {
             step: StepNumber(position.div_ceil(EVENTS)),
@@ -355,6 +392,7 @@ impl Fake {
             has_outside_change: kind == StepKind::Outside,
             has_branches: n == 60,
             has_problem: n == 109,
+            has_hidden: n == 115,
             transaction: transaction.map(|edge| TransactionMark {
                 edge,
                 is_rolled_back: n % 100 < 50,
@@ -362,7 +400,7 @@ impl Fake {
         }
     }
 
-    fn strip(&self, columns: u16) -> Vec<StripCell> {
+    pub(crate) fn strip(&self, columns: u16) -> Vec<StripCell> {
         let columns = u64::from(columns);
         let steps = u64::from(self.steps);
         if steps == 0 {
@@ -485,57 +523,6 @@ impl Fake {
                 .collect(),
         }
     }
-
-    fn detail(&self, at: Spot) -> StepDetail {
-        let row = self.row(at.cursor.branch, at.step.0.max(1));
-        let first = (row.number.0 - 1) * EVENTS;
-        let section = |name: &str, lines: &str, has_hidden| Section {
-            name: text(name),
-            lines: SafeText::lines(lines),
-            omitted: 0,
-            has_hidden,
-        };
-        let sections = match row.kind {
-            StepKind::Tool => vec![
-                section(
-                    "arguments",
-                    "command: cargo test --quiet\ntimeout: 120000",
-                    false,
-                ),
-                Section {
-                    omitted: 812,
-                    ..section(
-                        "output",
-                        "running 41 tests\n\u{1b}[31merror\u{1b}[0m: expected `,`, found \u{202e}`]`\ntest parse::trailing_comma ... FAILED\n\nfailures:\n    parse::trailing_comma\n    This line is long enough that it has to be broken in every pane that is narrower than the widest of screens, at a space.",
-                        true,
-                    )
-                },
-            ],
-            _ => vec![
-                section(
-                    "text",
-                    "The test fails because peek() consumes the token.\n\nI will look at the lexer first, then write a test that shows the fault before I mend it.",
-                    false,
-                ),
-                section("usage", "input 12,044  output 310  cache 11,008", false),
-            ],
-        };
-        let events = (0..EVENTS).map(|index| EventRow {
-            seq: Seq(u64::from(first + index)),
-            spot: self.event(first + index + 1),
-            kind: Kind::ToolCall,
-            kind_name: text("tool.call"),
-            t: row.t,
-            title: row.title.clone(),
-            bytes: 812,
-        });
-        StepDetail {
-            sections,
-            events: events.collect(),
-            changes: Vec::new(),
-            row,
-        }
-    }
 }
 
 /// The files a step changes.
@@ -592,8 +579,4 @@ fn tree(changes: &[ChangeRow], expanded: &Expanded) -> Vec<TreeRow> {
         }
     }
     rows
-}
-
-fn reading(sections: &[Section], columns: usize) -> Vec<ReadingRow> {
-    jukebox::tui::reading::sections(sections, columns)
 }

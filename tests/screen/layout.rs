@@ -13,7 +13,8 @@ fn files_and_differences_stand_beside_the_timeline() {
         let mut screen = Screen::new(columns, rows, 212);
         screen.keys(": 4 4 Enter");
         screen.shows("step 44/212");
-        screen.shows("▸ 44  ✎ Edit ");
+        let gap = if columns > 80 { "  " } else { " " };
+        screen.shows(&format!("▸ 44{gap}✎ Edit "));
         screen.shows(" 2 State @44 ");
         screen.shows("lexer.rs");
         screen.shows(" 3 Diff 43→44 ");

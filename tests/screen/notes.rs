@@ -76,7 +76,9 @@ fn a_long_note_leaves_room_for_what_the_step_did() {
         let noted = lines.iter().filter(|line| line.contains("word")).count();
         assert!(noted <= usize::from(rows) / 3 + 1, "{}", screen.text());
         if rows > 8 {
-            screen.shows("word…");
+            // The last word is cut where the row ends.
+            let text = screen.text();
+            assert!(text.contains("word…") || text.contains("wor…"), "{text}");
             screen.shows("src/");
         }
     }

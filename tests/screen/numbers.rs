@@ -21,7 +21,7 @@ fn tools_and_files_have_bars_at_every_size() {
             "only when it is looked at"
         );
         for screen in [&mut screen, &mut without] {
-            screen.keys("V");
+            screen.keys("V V V V");
         }
         assert_eq!(screen.text(), without.text());
         screen.shows("2 Numbers");
@@ -36,7 +36,7 @@ fn tools_and_files_have_bars_at_every_size() {
         }
         screen.keys("V");
         screen.shows("2 State @212");
-        screen.keys("g j Enter V");
+        screen.keys("g j Enter V V V V");
         screen.shows("2 Numbers");
         assert_eq!(
             screen.run.asked.get(&Slot::Statistics),
@@ -49,7 +49,7 @@ fn tools_and_files_have_bars_at_every_size() {
 #[test]
 fn a_real_run_is_counted() {
     let mut screen = Screen::open(&demo("bug-hunt"), 160, 45);
-    screen.keys("V");
+    screen.keys("V V V V");
     screen.shows("29, 5 failed");
     let text = screen.text();
     let bash = text

@@ -4,8 +4,10 @@ use super::events::{EventEntry, Origin};
 use super::grouper::{Grouped, flags_of};
 use super::pass::Indexed;
 use super::steps::{Lane, StepFlags};
-use super::{BlobId, BranchEntry, BranchKind, Index, TransactionEntry, TransactionState};
-use crate::model::{BlobHash, Kind, Seq};
+use super::{
+    AgentEntry, BlobId, BranchEntry, BranchKind, Index, TransactionEntry, TransactionState,
+};
+use crate::model::{BlobHash, Kind, Seq, StepNumber};
 use crate::tape::wire::RawHead;
 
 impl Index {
@@ -45,6 +47,10 @@ impl Index {
                 && let Some(branch) = self.branches.get_mut(usize::from(lane.line))
             {
                 branch.push_step(step);
+                let number = StepNumber(branch.steps());
+                if let Some(agent) = self.sub_agent_mut(lane.agent) {
+                    agent.push_step(lane.line, number);
+                }
             }
             self.steps.flag(step, flags_of(kind, head, lane));
         }
@@ -85,6 +91,11 @@ impl Index {
             None => 0,
             Some(name) => self.agent(name.as_inside(), head, kind),
         };
+        if kind == Kind::AgentStart
+            && let Some(entry) = self.sub_agent_mut(agent)
+        {
+            entry.start.get_or_insert(position);
+        }
         let view = match head.txn {
             None => line,
             Some(name) => self.transaction(name.as_inside(), line, position),
@@ -142,14 +153,21 @@ impl Index {
         if usize::from(agent) < self.agents.len() {
             return agent;
         }
-        self.agents.push(String::from_utf8_lossy(name).into_owned());
         let caller = match (kind, head.call) {
             (Kind::AgentStart, Some(call)) => self.grouper.agent_of_call(call, &self.steps),
             _ => None,
         };
-        self.agent_parents.push(caller.unwrap_or(0));
+        let name_of_it = String::from_utf8_lossy(name).into_owned();
+        self.agents
+            .push(AgentEntry::new(name_of_it, caller.unwrap_or(0)));
         self.agent_numbers.insert(name.into(), agent);
         agent
+    }
+
+    fn sub_agent_mut(&mut self, agent: u16) -> Option<&mut AgentEntry> {
+        self.agents
+            .get_mut(usize::from(agent))
+            .filter(|_| agent > 0)
     }
 
     fn transaction(&mut self, name: &[u8], line: u16, position: u32) -> u16 {

@@ -228,6 +228,8 @@ pub(super) const fn flags_of(kind: Kind, head: &RawHead<'_>, lane: Lane) -> Step
         Kind::FsSuspect => StepFlags::SUSPECT,
         Kind::Snapshot => StepFlags::SNAPSHOT,
         Kind::Branch => StepFlags::BRANCHES,
+        Kind::FsObserve if head.call.is_some() => StepFlags::READS,
+        Kind::EffectIntent | Kind::EffectResult | Kind::EffectCompensate => StepFlags::EFFECTS,
         kind if kind.is_file_change() => StepFlags::FILES,
         _ => StepFlags(0),
     };

@@ -8,7 +8,7 @@ use crate::model::{Outcome, StepKind};
 
 /// What else is known of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StepFlags(pub(super) u8);
+pub struct StepFlags(pub(super) u16);
 
 impl StepFlags {
     /// It has file events.
@@ -25,6 +25,10 @@ impl StepFlags {
     pub const TRANSACTION: Self = Self(32);
     /// A snapshot lies in it.
     pub const SNAPSHOT: Self = Self(64);
+    /// A call in it showed what a file holds.
+    pub const READS: Self = Self(128);
+    /// It did something outside the files.
+    pub const EFFECTS: Self = Self(256);
 
     /// Whether all of these are set.
     pub const fn has(self, flags: Self) -> bool {
@@ -202,12 +206,12 @@ impl Steps {
             let is_new = !Packed(*packed).flags().has(StepFlags::FILES);
             total.with_files += u32::from(is_new && flags.has(StepFlags::FILES));
             total.flags.0 |= flags.0;
-            *packed |= u16::from(flags.0) << 6;
+            *packed |= flags.0 << 6;
         }
     }
 }
 
-/// Sort (3 bits), outcome (3 bits) and flags (8 bits) of a step.
+/// Sort (3 bits), outcome (3 bits) and flags (10 bits) of a step.
 #[derive(Clone, Copy)]
 struct Packed(u16);
 
@@ -231,6 +235,6 @@ impl Packed {
     }
 
     const fn flags(self) -> StepFlags {
-        StepFlags((self.0 >> 6) as u8)
+        StepFlags(self.0 >> 6)
     }
 }

@@ -119,7 +119,7 @@ mod tests {
             for (what, step, value) in changes {
                 match what {
                     0 => steps.set_outcome(step, Outcome::ALL[value as usize % 6]),
-                    1 => steps.flag(step, StepFlags(1 << (value % 7))),
+                    1 => steps.flag(step, StepFlags(1 << (value % 9))),
                     _ => {
                         let settled = steps.get(step).map_or(0, |step| step.settled);
                         steps.settle(step, settled + value);

@@ -4,6 +4,7 @@
 //! `Default_Ignorable_Code_Point` and UTS #51 for emoji. Letters that merely look like
 //! others (homoglyphs) and private-use characters are visible, and are left alone.
 
+use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthChar;
 
 /// What to do with one character of a grapheme cluster.
@@ -45,6 +46,34 @@ pub(super) fn judge(cluster: &str) -> impl Iterator<Item = (char, Verdict)> {
         before.last = Some(character);
         Some((character, verdict))
     })
+}
+
+/// Bytes before a joiner or a selector that are looked at to find what it belongs to.
+const BEFORE: usize = 64;
+
+/// Whether a text holds a character that is hidden. Costs a glance at each character.
+pub(super) fn hides(text: &str) -> bool {
+    let doubtful = text
+        .char_indices()
+        .filter(|(_, c)| !c.is_ascii() && (is_never_shown(*c) || is_joiner(*c) || is_selector(*c)));
+    doubtful.into_iter().any(|(at, character)| {
+        is_never_shown(character) || {
+            let start =
+                (at.saturating_sub(BEFORE)..=at).find(|start| text.is_char_boundary(*start));
+            let start = start.unwrap_or(at);
+            let around = text.get(start..).unwrap_or_default();
+            let mut clusters = around.grapheme_indices(true);
+            let holds = |(from, cluster): &(usize, &str)| at < start + from + cluster.len();
+            clusters.find(holds).is_some_and(|(_, cluster)| {
+                judge(cluster).any(|judged| judged == (character, Verdict::Hidden))
+            })
+        }
+    })
+}
+
+/// Whether a character is hidden wherever it stands.
+pub(super) fn is_hidden(character: char) -> bool {
+    is_never_shown(character)
 }
 
 /// What stands before a character in its cluster.

@@ -17,7 +17,7 @@ const GAP: usize = 3;
 const NARROWEST: usize = 46;
 
 /// The signs of the screen, and what they say.
-const SIGNS: [(&str, &str); 25] = [
+const SIGNS: [(&str, &str); 26] = [
     ("›", "a person or the system speaks"),
     ("◆", "the model"),
     ("✎", "a tool that changed files"),
@@ -27,12 +27,13 @@ const SIGNS: [(&str, &str); 25] = [
     ("≠ − +", "two runs: differs, only left, only right"),
     ("═ ▀ ▄", "on their strip: the same three"),
     ("╭ │ ╰", "a transaction; ┊ is rolled back"),
-    ("╎", "a step of a sub-agent"),
+    ("╎ ▾ ▹", "a sub-agent: a step, its first, folded"),
     ("░", "a part is missing"),
-    ("⑂", "a branch leaves here"),
+    ("⑂ ↶", "a branch leaves here; left its parent"),
     ("✗ ⊘ ‖ …", "failed, refused, interrupted, pending"),
     ("!", "a problem of the file lies here"),
     ("¶", "a note that you wrote"),
+    ("◌", "hidden characters in what was said"),
     ("A M D", "added, modified, removed"),
     ("•", "changes below; on the strip: a hit"),
     ("?", "uncertain: perhaps written since"),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use super::conversation::ConversationPane;
 use crate::debugger::{ChangeRow, Expanded, Statistics, TreeRow, VersionRow};
 use crate::model::{EntryKind, TapePath};
 use crate::tui::document::Document;
@@ -10,6 +11,7 @@ use crate::tui::held::Held;
 use crate::tui::highlight::Painted;
 use crate::tui::job::{Answered, Job, OpenFile};
 use crate::tui::layout::scrolled;
+use crate::tui::reading::{ContextLines, ReadingRow};
 use crate::tui::view::numbers;
 
 /// The state pane.
@@ -21,10 +23,18 @@ pub(in crate::tui) struct StatePane {
     pub(in crate::tui) selected: Option<TapePath>,
     /// What a person wants to see where no file is open.
     pub(in crate::tui) view: StateView,
+    /// The conversation.
+    pub(in crate::tui) conversation: ConversationPane,
+    /// What the model saw.
+    pub(in crate::tui) context: Held<Vec<ReadingRow>>,
+    /// What the model saw over the whole run.
+    pub(in crate::tui) context_run: Held<Box<ContextLines>>,
+    /// What is around the run.
+    pub(in crate::tui) environment: Held<Vec<ReadingRow>>,
     /// The run in numbers.
     pub(in crate::tui) statistics: Held<Box<Statistics>>,
-    /// The first row of the numbers to show, as far as there are so many.
-    pub(in crate::tui) numbers_top: usize,
+    /// The first row to show of a view to be read, as far as there are so many.
+    pub(in crate::tui) view_top: usize,
     /// The file that is open.
     pub(in crate::tui) file: Option<FilePane>,
     top: usize,
@@ -41,6 +51,9 @@ pub(in crate::tui) enum Fold {
     /// It does not.
     Closed,
 }
+
+/// Rows of the plot of the context, with what is said of it.
+const PLOT: usize = 6;
 
 /// At most this many directories stay open because something changed in them.
 const MAX_OPENED: usize = 64;
@@ -151,10 +164,44 @@ impl StatePane {
         scrolled(self.top, self.selected_index(), self.rows().len(), height)
     }
 
-    /// The first row of the numbers to show, in a pane of this size.
-    pub(in crate::tui) fn first_number(&self, height: usize, columns: usize) -> usize {
-        let rows = self.count_of_numbers(columns);
-        scrolled(self.numbers_top, None, rows, height)
+    /// The first row to show of a view to be read, in a pane of this size.
+    pub(in crate::tui) fn first_row(&self, height: usize, columns: usize) -> usize {
+        let (head, rows) = self.rows_to_read(height, columns);
+        scrolled(self.view_top, None, rows, height.saturating_sub(head))
+    }
+
+    /// The rows of a view to be read: those that always stand above it, and its own.
+    pub(in crate::tui) fn rows_to_read(&self, height: usize, columns: usize) -> (usize, usize) {
+        match self.view {
+            StateView::Files | StateView::Conversation => (0, 0),
+            StateView::Context => (self.plot_height(height), self.context_rows().count()),
+            StateView::Environment => (0, self.environment.get().map_or(0, Vec::len)),
+            StateView::Numbers => (0, self.count_of_numbers(columns)),
+        }
+    }
+
+    /// Scrolls a view to be read.
+    pub(in crate::tui) fn scroll_by(&mut self, delta: i64, height: usize, columns: usize) {
+        self.view_top = offset(self.first_row(height, columns), delta);
+        self.view_top = self.first_row(height, columns);
+    }
+
+    /// What is to be read of the context: at the playhead, then of the whole run.
+    pub(in crate::tui) fn context_rows(&self) -> impl Iterator<Item = &ReadingRow> {
+        let run = self.context_run.get().map(|run| run.rows.as_slice());
+        let here = self.context.get().into_iter().flatten();
+        let between = run.map(|_| &ReadingRow::Blank);
+        here.chain(between).chain(run.into_iter().flatten())
+    }
+
+    /// How many rows the plot of the context takes.
+    pub(in crate::tui) fn plot_height(&self, height: usize) -> usize {
+        let cells = self.context_run.get().map_or(&[][..], |run| &run.cells);
+        if cells.iter().any(|cell| cell.tokens > 0) {
+            PLOT.min(height / 2)
+        } else {
+            0
+        }
     }
 
     /// How many rows the numbers take in so many columns.
@@ -196,8 +243,38 @@ pub(in crate::tui) enum StateView {
     /// The file tree.
     #[default]
     Files,
+    /// What was said and done.
+    Conversation,
+    /// What the model saw.
+    Context,
+    /// What is around the run.
+    Environment,
     /// What the run took.
     Numbers,
+}
+
+impl StateView {
+    /// The view after this one.
+    pub(in crate::tui) fn next(self) -> Self {
+        match self {
+            Self::Files => Self::Conversation,
+            Self::Conversation => Self::Context,
+            Self::Context => Self::Environment,
+            Self::Environment => Self::Numbers,
+            Self::Numbers => Self::Files,
+        }
+    }
+
+    /// What it is called.
+    pub(in crate::tui) const fn name(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Conversation => "conversation",
+            Self::Context => "context",
+            Self::Environment => "environment",
+            Self::Numbers => "numbers",
+        }
+    }
 }
 
 /// A file that is open.

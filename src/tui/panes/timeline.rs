@@ -1,8 +1,10 @@
 //! The steps of the run: a window of them around the playhead, never all.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::debugger::{StepRow, StripCell};
+use crate::debugger::{AgentRow, StepRow, StripCell, Summary};
+use crate::tui::folding::Folding;
 use crate::tui::held::{Desk, Held};
 use crate::tui::job::Job;
 
@@ -13,6 +15,12 @@ pub(in crate::tui) struct TimelinePane {
     pub(in crate::tui) rows: Held<Vec<StepRow>>,
     /// The whole run in one row.
     pub(in crate::tui) strip: Held<Vec<StripCell>>,
+    /// The sub-agents.
+    pub(in crate::tui) agents: Held<Vec<AgentRow>>,
+    /// Which of them are folded.
+    pub(in crate::tui) folding: Folding,
+    /// The branches by the branch and the step that they leave after.
+    pub(in crate::tui) departures: BTreeMap<(u16, u32), Vec<u16>>,
 }
 
 /// Rows are asked for in blocks of at least this many.
@@ -46,6 +54,36 @@ impl TimelinePane {
             steps.insert(index, here);
         }
         self.rows.want(Job::Steps { branch, steps }, desk);
+    }
+
+    /// Says which rows are in view, where some agents are folded. Those around them are asked
+    /// for, too, and the step the playhead is in.
+    pub(in crate::tui) fn want_rows(
+        &mut self,
+        branch: u16,
+        view: Range<u32>,
+        here: u32,
+        desk: &mut Desk,
+    ) {
+        let block = BLOCK.max((view.end - view.start).next_power_of_two());
+        let first = (view.start / block).saturating_sub(1) * block;
+        let rows = first..first.saturating_add(4 * block);
+        let mut steps: Vec<u32> = rows.map(|row| self.folding.step_at(row)).collect();
+        if let Err(index) = steps.binary_search(&here) {
+            steps.insert(index, here);
+        }
+        self.rows.want(Job::Steps { branch, steps }, desk);
+    }
+
+    /// Takes in which branches there are.
+    pub(in crate::tui) fn set_branches(&mut self, summary: &Summary) {
+        self.departures.clear();
+        for branch in &summary.branches {
+            if let Some((parent, step)) = branch.parent {
+                let leaving = self.departures.entry((parent, step.0)).or_default();
+                leaving.push(branch.id);
+            }
+        }
     }
 
     /// The row of a step of a branch, if it is held.

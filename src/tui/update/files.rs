@@ -9,7 +9,7 @@ use crate::tui::document::content_bytes;
 use crate::tui::effect::Effect;
 use crate::tui::job::{Answered, Job};
 use crate::tui::layout::Pane;
-use crate::tui::panes::View;
+use crate::tui::panes::{StateView, View};
 use crate::tui::reading::ReadingRow;
 
 /// More lines are not copied: no clipboard takes them.
@@ -90,7 +90,23 @@ impl App {
         let (what, lines) = match self.focus {
             Pane::Timeline => ("the step's title", self.title_lines()),
             Pane::State if self.state.file.is_some() => ("the file", self.file_lines()),
-            Pane::State => ("the path", self.path_lines()),
+            Pane::State => match self.state.view {
+                StateView::Files => ("the path", self.path_lines()),
+                StateView::Conversation => ("the turn", self.turn_lines()),
+                StateView::Context => ("the context", texts(self.state.context_rows())),
+                StateView::Environment => {
+                    let rows = self.state.environment.get();
+                    ("the environment", texts(rows.into_iter().flatten()))
+                }
+                StateView::Numbers => {
+                    let statistics = self.state.statistics.get();
+                    let words = statistics.map_or(Vec::new(), |statistics| statistics.in_words());
+                    (
+                        "the numbers",
+                        words.into_iter().map(|(_, words)| words).collect(),
+                    )
+                }
+            },
             Pane::Diff => match self.diff.effective_view() {
                 View::Files if self.diff.paths().is_some() => ("the difference", self.read_lines()),
                 View::Files | View::Both => ("the difference", self.difference_lines()),
@@ -115,6 +131,15 @@ impl App {
     fn title_lines(&self) -> Vec<SafeText> {
         let row = self.current_row();
         row.map(|row| row.title.clone()).into_iter().collect()
+    }
+
+    fn turn_lines(&self) -> Vec<SafeText> {
+        let here = self.travel.spot().map_or(0, |spot| spot.step.0);
+        let conversation = &self.state.conversation;
+        let turn = conversation.turn(conversation.chosen(here));
+        turn.map_or(Vec::new(), |turn| {
+            turn.lines.iter().map(|line| line.text.clone()).collect()
+        })
     }
 
     fn path_lines(&self) -> Vec<SafeText> {
@@ -166,20 +191,23 @@ impl App {
             _ => None,
         };
         let rows = self.diff.reading().or(rows);
-        let line = |row: &ReadingRow| match row {
-            ReadingRow::Heading { name, .. } => SafeText::line(&format!("# {name}")),
-            ReadingRow::Line(line) | ReadingRow::Remark(line) => line.clone(),
-            ReadingRow::Change(line) => {
-                let mut text = SafeText::literal(line.sign());
-                text.push(&line.text);
-                text
-            }
-            ReadingRow::Blank => SafeText::default(),
-        };
-        rows.map_or(Vec::new(), |rows| {
-            rows.iter().take(MAX_LINES).map(line).collect()
-        })
+        texts(rows.into_iter().flatten())
     }
+}
+
+/// The text of rows to be read.
+fn texts<'a>(rows: impl Iterator<Item = &'a ReadingRow>) -> Vec<SafeText> {
+    let line = |row: &ReadingRow| match row {
+        ReadingRow::Heading { name, .. } => SafeText::line(&format!("# {name}")),
+        ReadingRow::Line(line) | ReadingRow::Remark(line) => line.clone(),
+        ReadingRow::Change(line) => {
+            let mut text = SafeText::literal(line.sign());
+            text.push(&line.text);
+            text
+        }
+        ReadingRow::Blank => SafeText::default(),
+    };
+    rows.take(MAX_LINES).map(line).collect()
 }
 
 /// A name for a file on disk that no shell and no file system minds.

@@ -173,6 +173,9 @@ impl App {
         match pane {
             Pane::Timeline => self.press_step(row, area.height),
             Pane::State if self.state.file.is_some() => self.press_version(place, area),
+            Pane::State if self.state.view == StateView::Conversation => {
+                self.press_turn(row, height);
+            }
             Pane::State if self.state.view != StateView::Files => {}
             Pane::State => {
                 let index = self.state.top(height) + row;
@@ -211,6 +214,18 @@ impl App {
         }
     }
 
+    /// Chooses a turn of the conversation; the chosen one is shown whole, or not.
+    fn press_turn(&mut self, row: usize, height: usize) {
+        let here = self.travel.spot().map_or(0, |spot| spot.step.0);
+        let conversation = &mut self.state.conversation;
+        let view = conversation.in_view(here, height);
+        match view.get(row).map(|(number, _)| *number) {
+            Some(number) if number == conversation.chosen(here) => conversation.toggle_whole(here),
+            Some(number) => conversation.choose(number),
+            None => {}
+        }
+    }
+
     fn press_step(&mut self, row: usize, height: u16) {
         let Some(here) = self.travel.spot() else {
             return;
@@ -223,7 +238,13 @@ impl App {
             return;
         }
         let step = self.listed_steps(height).get(row).copied();
-        if let Some(step) = step.filter(|step| *step != here.step.0 || self.travel.is_inside) {
+        // The row that was chosen already: a fold is opened.
+        if step == self.listed_step()
+            && let Some(agent) = self.fold_here().map(|fold| fold.agent)
+        {
+            self.toggle_fold(agent);
+        } else if let Some(step) = step.filter(|step| *step != here.step.0 || self.travel.is_inside)
+        {
             self.jump_to_step(step);
         }
     }

@@ -1,5 +1,8 @@
 //! Moves inside the panes and the overlays.
 
+use std::collections::BTreeSet;
+
+use crate::debugger::{AgentRow, NamedFile};
 use crate::model::{EntryKind, TapePath};
 use crate::tui::app::{App, Tone};
 use crate::tui::difference::{Context, Form};
@@ -50,16 +53,24 @@ impl App {
             Pane::Timeline => self.step_in_timeline(delta),
             Pane::State => match &mut self.state.file {
                 Some(file) => file.scroll_by(delta, height),
-                None if self.state.view == StateView::Numbers => {
-                    let area = self.layout().and_then(|layout| layout.content(Pane::State));
-                    let columns = area.map_or(0, |area| usize::from(area.width));
-                    let here = self.state.first_number(height, columns);
-                    self.state.numbers_top = offset(here, delta);
-                    self.state.numbers_top = self.state.first_number(height, columns);
-                }
-                None => self.state.select_by(delta, height),
+                None => self.move_in_state(delta, height),
             },
             Pane::Diff => self.diff.scroll_by(delta, height, form),
+        }
+    }
+
+    fn move_in_state(&mut self, delta: i64, height: usize) {
+        match self.state.view {
+            StateView::Files => self.state.select_by(delta, height),
+            StateView::Conversation => {
+                let here = self.travel.spot().map_or(0, |spot| spot.step.0);
+                self.state.conversation.move_by(delta, here, height);
+            }
+            StateView::Context | StateView::Environment | StateView::Numbers => {
+                let area = self.layout().and_then(|layout| layout.content(Pane::State));
+                let columns = area.map_or(0, |area| usize::from(area.width));
+                self.state.scroll_by(delta, height, columns);
+            }
         }
     }
 
@@ -129,10 +140,21 @@ impl App {
             return;
         }
         match self.focus {
-            Pane::Timeline => self.focus(Pane::Diff),
+            Pane::Timeline => match self.fold_here().map(|fold| fold.agent) {
+                Some(agent) => self.toggle_fold(agent),
+                None => self.focus(Pane::Diff),
+            },
             Pane::State if self.state.file.is_some() => self.focus(Pane::Diff),
-            Pane::State if self.state.view == StateView::Numbers => self.next_state_view(),
-            Pane::State => self.open_row(),
+            Pane::State => match self.state.view {
+                StateView::Files => self.open_row(),
+                StateView::Conversation => {
+                    let here = self.travel.spot().map_or(0, |spot| spot.step.0);
+                    self.state.conversation.toggle_whole(here);
+                }
+                StateView::Context | StateView::Environment | StateView::Numbers => {
+                    self.show_view(StateView::Files);
+                }
+            },
             Pane::Diff => {
                 let (height, form) = (self.height_of(Pane::Diff), self.diff_form());
                 match self.diff.marked_in_view(height, form) {
@@ -281,19 +303,97 @@ impl App {
         self.diff.view = View::Files;
     }
 
-    /// The next view of the state pane. Numbers that are still counted for nobody are given
-    /// up.
+    /// The next view of the state pane.
     pub(super) fn next_state_view(&mut self) {
-        self.state.view = match self.state.view {
-            _ if self.state.file.take().is_some() => StateView::Numbers,
-            StateView::Files => StateView::Numbers,
-            StateView::Numbers => StateView::Files,
-        };
-        if self.state.view == StateView::Files && self.state.statistics.is_waiting() {
+        self.show_view(self.state.view.next());
+    }
+
+    /// Shows a view of the state pane. What is still counted for nobody is given up.
+    fn show_view(&mut self, view: StateView) {
+        self.state.file = None;
+        self.state.view = view;
+        self.state.view_top = 0;
+        if view != StateView::Numbers && self.state.statistics.is_waiting() {
             self.state.statistics.outdate();
             self.desk.ask(Job::StopStatistics);
         }
+        if view != StateView::Context && self.state.context_run.is_waiting() {
+            self.state.context_run.outdate();
+            self.desk.ask(Job::StopContextRun);
+        }
         self.focus(Pane::State);
+    }
+
+    /// Opens the file that a step is most likely about; if it is open, the next one.
+    pub(super) fn open_named(&mut self, files: &[NamedFile]) {
+        let open = self.state.file.as_ref().map(|file| &file.path);
+        let open = files.iter().position(|file| Some(&file.path) == open);
+        let index = open.map_or(0, |open| (open + 1) % files.len());
+        let Some(NamedFile { path, line }) = files.get(index).cloned() else {
+            self.say(
+                Tone::Plain,
+                "no file is named here, and none was changed before",
+            );
+            return;
+        };
+        if files.len() > 1 {
+            let (number, count) = (index + 1, files.len());
+            self.say(
+                Tone::Plain,
+                &format!("file {number} of {count} that the step may be about; i: the next one"),
+            );
+        }
+        self.open_file(path);
+        let line = line.and_then(|line| usize::try_from(line).ok());
+        if let (Some(file), Some(line)) = (&mut self.state.file, line) {
+            file.top = line.saturating_sub(LINES_ABOVE);
+        }
+    }
+
+    /// Looks for the files that the step may be about.
+    pub(super) fn seek_named(&mut self) {
+        if let Some(at) = self.travel.spot() {
+            self.naming = Some(self.desk.ask(Job::FilesOfStep { at }));
+        }
+    }
+
+    /// Folds the sub-agent of the step, or unfolds it.
+    pub(super) fn toggle_fold_here(&mut self) {
+        let here = self.travel.spot().map_or(0, |spot| spot.step.0);
+        let fold = self.fold_here().map(|fold| fold.agent);
+        let agents = self.timeline.agents.get().map_or(&[][..], Vec::as_slice);
+        let is_in = |agent: &&AgentRow| {
+            let after = agent.stretches.partition_point(|stretch| stretch.0 <= here);
+            let stretch = after.checked_sub(1).and_then(|at| agent.stretches.get(at));
+            stretch.is_some_and(|stretch| here <= stretch.1)
+        };
+        let starts = |agent: &&AgentRow| agent.call.is_some_and(|call| call.0 == here);
+        let own = agents.iter().find(starts).or(agents.iter().find(is_in));
+        match fold.or(own.map(|agent| agent.id)) {
+            Some(agent) => self.toggle_fold(agent),
+            None => self.say(Tone::Plain, "no sub-agent at this step"),
+        }
+    }
+
+    pub(super) fn toggle_fold(&mut self, agent: u16) {
+        let agents = self.timeline.agents.get().map_or(&[][..], Vec::as_slice);
+        self.timeline.folding.toggle(agent, agents);
+    }
+
+    /// Folds all sub-agents; if they are, unfolds them.
+    pub(super) fn toggle_all_folds(&mut self) {
+        let agents = self.timeline.agents.get().map_or(&[][..], Vec::as_slice);
+        if agents.is_empty() {
+            self.say(Tone::Plain, "no sub-agent on this branch");
+            return;
+        }
+        let all: BTreeSet<u16> = agents.iter().map(|agent| agent.id).collect();
+        let folded = if self.timeline.folding.has_folded(&all) {
+            BTreeSet::new()
+        } else {
+            all
+        };
+        self.timeline.folding.fold_only(folded, agents);
     }
 
     /// The next view of the diff pane.

@@ -16,7 +16,36 @@ impl App {
         match reply.answer {
             Answer::Refreshed(refreshed) => self.take_refresh(refreshed),
             Answer::Summary(summary) => {
-                self.summary.take(generation, *summary);
+                if self.summary.take(generation, *summary)
+                    && let Some(summary) = self.summary.get()
+                {
+                    self.timeline.set_branches(summary);
+                }
+            }
+            Answer::Agents(agents) => {
+                if self.timeline.agents.take(generation, agents)
+                    && let Some(agents) = self.timeline.agents.get()
+                {
+                    self.timeline.folding.set_agents(agents);
+                }
+            }
+            Answer::FilesOfStep(files) => {
+                if self.naming.is_some_and(|ticket| ticket.is_for(generation)) {
+                    self.naming = None;
+                    self.open_named(&files);
+                }
+            }
+            Answer::Conversation(turns) => {
+                self.state.conversation.turns.take(generation, turns);
+            }
+            Answer::Context(rows) => {
+                self.state.context.take(generation, rows);
+            }
+            Answer::ContextRun(run) => {
+                self.state.context_run.take(generation, run);
+            }
+            Answer::Environment(rows) => {
+                self.state.environment.take(generation, rows);
             }
             Answer::Problems(problems) => {
                 self.problems.take(generation, problems);
@@ -223,7 +252,12 @@ impl App {
         self.problems.outdate();
         self.timeline.rows.outdate();
         self.timeline.strip.outdate();
+        self.timeline.agents.outdate();
         self.state.tree.outdate();
+        self.state.conversation.turns.outdate();
+        self.state.context.outdate();
+        self.state.context_run.outdate();
+        self.state.environment.outdate();
         self.state.statistics.outdate();
         if let Some(file) = &mut self.state.file {
             file.open.outdate();

@@ -10,6 +10,7 @@ use crate::tui::action::ActionId;
 use crate::tui::app::{App, Tone};
 use crate::tui::job::{Job, Jump, Landmark, Stop};
 use crate::tui::notes::NotePad;
+use crate::tui::panes::ConversationPane;
 use crate::tui::travel::{Arrival, Errand, Follow, UnderWay};
 
 impl App {
@@ -52,8 +53,14 @@ impl App {
             return;
         }
         let delta = delta - i64::from(self.travel.is_inside && delta > 0);
-        let there = i64::from(here.step.0).saturating_add(delta);
-        self.step_to(u32::try_from(there.max(0)).unwrap_or(u32::MAX));
+        let folding = &self.timeline.folding;
+        let row = i64::from(folding.row_of(here.step.0)).saturating_add(delta);
+        let row = u32::try_from(row.max(0)).unwrap_or(u32::MAX);
+        let there = match delta {
+            0 => here.step.0,
+            _ => folding.step_at(row.min(folding.last_row(self.steps()))),
+        };
+        self.step_to(there);
     }
 
     /// To the end of a step, or of the last one.
@@ -136,7 +143,10 @@ impl App {
     /// Ends a move that was under way.
     pub(in crate::tui) fn land(&mut self, errand: Errand, stop: Option<Stop>) {
         let Some(stop) = stop else {
-            self.say_no_landmark(&errand);
+            match errand {
+                Errand::Landmark(Landmark::Failure, direction) => self.seek_around(direction),
+                errand => self.say_no_landmark(&errand),
+            }
             return;
         };
         match errand {
@@ -161,6 +171,31 @@ impl App {
         }
     }
 
+    /// Behind the last failure comes the first one, and before the first the last.
+    fn seek_around(&mut self, direction: Direction) {
+        let Some(here) = self.travel.stop else {
+            return;
+        };
+        if self.branch().is_none_or(|branch| branch.failed == 0) {
+            self.say(Tone::Plain, "no step failed");
+            return;
+        }
+        let (step, words) = match direction {
+            Direction::Forward => (0, "no later failure: the first one again"),
+            Direction::Back => (self.steps() + 1, "no earlier failure: the last one again"),
+        };
+        let mut from = here.spot;
+        from.step = StepNumber(step);
+        let jump = Jump::Landmark {
+            landmark: Landmark::Failure,
+            from,
+            direction,
+            count: 1,
+        };
+        self.say(Tone::Plain, words);
+        self.depart(jump, Errand::Place);
+    }
+
     fn say_no_landmark(&mut self, errand: &Errand) {
         let Errand::Landmark(landmark, direction) = errand else {
             return;
@@ -174,11 +209,7 @@ impl App {
             Landmark::Edge => "snapshot or transaction edge".to_owned(),
             Landmark::Version(path) => format!("change of {}", path.to_text()),
         };
-        let other_way = match (landmark, direction) {
-            (Landmark::Failure, Direction::Forward) => "; E goes back to the last one",
-            _ => "",
-        };
-        self.say(Tone::Plain, &format!("no {when} {what}{other_way}"));
+        self.say(Tone::Plain, &format!("no {when} {what}"));
     }
 
     /// Goes to a place and keeps the old one to come back to.
@@ -195,6 +226,7 @@ impl App {
     fn arrive(&mut self, stop: Stop) {
         if self.travel.stop != Some(stop) {
             self.diff.rewind();
+            self.state.conversation.choose_newest();
         }
         self.travel.stop = Some(stop);
         let spot = stop.spot;
@@ -333,7 +365,13 @@ impl App {
         self.notes = NotePad::default();
         self.timeline.rows.clear();
         self.timeline.strip.clear();
+        self.timeline.agents.clear();
+        self.timeline.folding.clear();
         self.state.tree.clear();
+        self.state.conversation = ConversationPane::default();
+        self.state.context.clear();
+        self.state.context_run.clear();
+        self.state.environment.clear();
         self.state.statistics.clear();
         if let Some(file) = &mut self.state.file {
             file.open.clear();
@@ -349,7 +387,7 @@ impl App {
         self.diff.raw.clear();
         self.search = None;
         self.search_before = None;
-        self.fetch = None;
+        (self.fetch, self.naming) = (None, None);
         self.travel.forget_places();
         let step = match (self.travel.follow, self.travel.spot()) {
             (Follow::Sticking, _) | (_, None) => u32::MAX,

@@ -67,7 +67,7 @@ fn draw_files(app: &App, area: Rect, buffer: &mut Buffer) {
     match &shown.diff {
         Some(_) if app.diff.paths().is_some() => {
             let rows = app.diff.paths().unwrap_or_default();
-            reading::draw_rows(app, rows, body, buffer);
+            reading::draw_scrolled(app, rows, body, buffer);
         }
         Some(diff) if !diff.hunks.is_empty() => hunks::draw(app, open, diff, body, buffer),
         _ => draw_nothing(app, shown, body, buffer),

@@ -1,5 +1,6 @@
 //! Which actions are worth a hint here, in the words of the table of actions.
 
+use crate::model::StepKind;
 use crate::text::SafeText;
 use crate::tui::action::{ACTIONS, Action, ActionId, Argument};
 use crate::tui::app::App;
@@ -78,6 +79,7 @@ fn rank(action: ActionId) -> u8 {
         // These make sense in some places only, and it is good to know where.
         ActionId::Back
         | ActionId::Open
+        | ActionId::OpenNamed
         | ActionId::NextFile
         | ActionId::PreviousFile
         | ActionId::NextView
@@ -97,7 +99,16 @@ fn word(app: &App, action: &Action) -> &'static str {
         ActionId::Zoom if app.zoom == Zoom::In => "all panes",
         ActionId::Play if app.play.is_on() => "stop playing",
         ActionId::DiffFromHere if app.travel.base.is_some() => "diff step by step",
-        ActionId::NextStateView if app.state.view == StateView::Numbers => "files",
+        ActionId::NextStateView => app.state.view.next().name(),
+        ActionId::Fold if app.fold_here().is_some() => "unfold",
+        ActionId::Open if app.focus == Pane::State && app.state.view == StateView::Conversation => {
+            let here = app.travel.spot().map_or(0, |spot| spot.step.0);
+            if app.state.conversation.is_whole(here) {
+                "less"
+            } else {
+                "whole"
+            }
+        }
         ActionId::OnlyHits if app.filtered(0).is_some() => "all steps",
         ActionId::Follow if app.travel.follow != Follow::Off => "stop following",
         _ => action.hint,
@@ -129,7 +140,10 @@ fn is_hinted(app: &App, action: &Action) -> bool {
         }
         ActionId::Open => match app.focus {
             Pane::Timeline => false,
-            Pane::State => app.state.file.is_none(),
+            Pane::State => {
+                let has_rows = matches!(app.state.view, StateView::Files | StateView::Conversation);
+                app.state.file.is_none() && has_rows
+            }
             Pane::Diff => app.diff.effective_view() == View::Files,
         },
         ActionId::NextDifference | ActionId::PreviousDifference => {
@@ -140,6 +154,20 @@ fn is_hinted(app: &App, action: &Action) -> bool {
         ActionId::DiffFromHere => app.against.is_none(),
         ActionId::NextView => app.focus == Pane::Diff,
         ActionId::NextStateView => app.focus == Pane::State,
+        ActionId::Fold | ActionId::FoldAll => {
+            app.focus == Pane::Timeline
+                && app
+                    .timeline
+                    .agents
+                    .get()
+                    .is_some_and(|agents| !agents.is_empty())
+        }
+        ActionId::OpenNamed => {
+            app.state.file.is_none()
+                && app
+                    .current_row()
+                    .is_some_and(|row| row.kind == StepKind::Tool)
+        }
         ActionId::NextHit | ActionId::PreviousHit | ActionId::OnlyHits => app.search.is_some(),
         ActionId::Notices => app
             .summary

@@ -46,7 +46,7 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
         return;
     };
     let columns = usize::from(area.width);
-    let first = app.state.first_number(usize::from(area.height), columns);
+    let first = app.state.first_row(usize::from(area.height), columns);
     for (row, place) in rows(statistics, columns).skip(first).zip(area.rows()) {
         let mut pen = Pen::new(buffer, place, app.theme);
         pen.gap(1);

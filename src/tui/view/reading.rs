@@ -24,7 +24,7 @@ pub(super) fn draw_step(app: &App, area: Rect, buffer: &mut Buffer) {
     match app.diff.detail.get() {
         None => {}
         Some(Err(why)) => draw_error(app, "This step cannot be read.", why, area, buffer),
-        Some(Ok(step)) => draw_rows(app, &step.rows, area, buffer),
+        Some(Ok(step)) => draw_scrolled(app, &step.rows, area, buffer),
     }
 }
 
@@ -41,7 +41,7 @@ pub(super) fn draw_event(app: &App, area: Rect, buffer: &mut Buffer) {
     match app.diff.raw.get() {
         None => {}
         Some(Err(why)) => draw_error(app, "This event cannot be read.", why, body, buffer),
-        Some(Ok(rows)) => draw_rows(app, rows, body, buffer),
+        Some(Ok(rows)) => draw_scrolled(app, rows, body, buffer),
     }
 }
 
@@ -86,7 +86,7 @@ pub(super) fn draw_request(app: &App, area: Rect, buffer: &mut Buffer) {
         pen.text(&SafeText::line(&words), Role::Quiet);
     }
     Pen::new(buffer, line, app.theme).fill("─", Role::Quiet);
-    draw_rows(app, &request.rows, below(area), buffer);
+    draw_scrolled(app, &request.rows, below(area), buffer);
 }
 
 /// The two rows that stand still above a text.
@@ -113,7 +113,8 @@ fn draw_event_name(app: &App, spot: Spot, row: Rect, buffer: &mut Buffer) {
     let index = events.iter().position(|other| other.seq == event.seq);
     let number = index.map_or(0, |index| index + 1);
     let size = human::size(event.bytes);
-    let note = format!("event {number}/{} of the step, {size}B", events.len());
+    let total = events.len() + step.detail.omitted_events;
+    let note = format!("event {number}/{total} of the step, {size}B");
     let mut pen = Pen::new(buffer, row, app.theme);
     pen.gap(1);
     pen.right(&SafeText::line(&note), Role::Quiet);
@@ -135,9 +136,19 @@ fn draw_start(app: &App, area: Rect, buffer: &mut Buffer) {
 }
 
 /// Draws rows to read, from the one on that the pane is scrolled to.
-pub(super) fn draw_rows(app: &App, rows: &[ReadingRow], area: Rect, buffer: &mut Buffer) {
+pub(super) fn draw_scrolled(app: &App, rows: &[ReadingRow], area: Rect, buffer: &mut Buffer) {
     let first = scrolled(app.diff.top, None, rows.len(), usize::from(area.height));
-    for (row, line) in rows.iter().skip(first).zip(area.rows()) {
+    draw_rows(app, rows.iter().skip(first), area, buffer);
+}
+
+/// Draws as many of these rows as there is room for.
+pub(super) fn draw_rows<'a>(
+    app: &App,
+    rows: impl Iterator<Item = &'a ReadingRow>,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    for (row, line) in rows.zip(area.rows()) {
         let mut pen = Pen::new(buffer, line, app.theme);
         match row {
             ReadingRow::Heading { name, has_hidden } => {

@@ -53,7 +53,15 @@ fn is_late(app: &App, pane: Pane) -> bool {
             app.timeline.rows.is_late(desk) || app.against.as_ref().is_some_and(is_late)
         }
         (Pane::State, Some(file)) => file.open.is_late(desk),
-        (Pane::State, None) => app.state.tree.is_late(desk) || app.state.statistics.is_late(desk),
+        (Pane::State, None) => match app.state.view {
+            StateView::Files => app.state.tree.is_late(desk),
+            StateView::Conversation => app.state.conversation.turns.is_late(desk),
+            StateView::Context => {
+                app.state.context.is_late(desk) || app.state.context_run.is_late(desk)
+            }
+            StateView::Environment => app.state.environment.is_late(desk),
+            StateView::Numbers => app.state.statistics.is_late(desk),
+        },
         (Pane::Diff, _) => {
             app.diff.changes.is_late(desk)
                 || app.diff.diff.is_late(desk)
@@ -82,7 +90,10 @@ fn of_timeline(app: &App) -> (String, String) {
             text,
             format!("{} of {steps}", human::count(hits.len() as u64)),
         ),
-        None => (text, steps),
+        None => match app.timeline.folding.len() {
+            0 => (text, steps),
+            folded => (text, format!("{steps}, {folded} folded")),
+        },
     }
 }
 
@@ -98,8 +109,20 @@ fn of_state(app: &App) -> (String, String) {
         };
         return (format!("File @{step}"), note);
     }
-    if app.state.view == StateView::Numbers {
-        return ("Numbers".into(), String::new());
+    let step = app.travel.spot().map_or(0, |spot| spot.step.0);
+    match app.state.view {
+        StateView::Files => {}
+        StateView::Conversation => {
+            let chosen = app.state.conversation.chosen(step);
+            let note = match chosen {
+                chosen if chosen == step => String::new(),
+                chosen => format!("turn {chosen}"),
+            };
+            return (format!("Conversation @{step}"), note);
+        }
+        StateView::Context => return (format!("Context @{step}"), String::new()),
+        StateView::Environment => return (format!("Environment @{step}"), String::new()),
+        StateView::Numbers => return ("Numbers".into(), String::new()),
     }
     if let Some((Job::TreeAgainst { at, of, .. }, _)) = app.state.tree.get_with_job() {
         return (format!("State {}→{}", at.step, of.step), String::new());

@@ -10,6 +10,7 @@ use super::runs::Runs;
 use crate::debugger::{Debugger, Direction, FileContent, FileView, Left, Places, ReadError, Spot};
 use crate::model::{Certainty, Cursor, EntryKind, TapePath, WallTime};
 use crate::text::SafeText;
+use crate::tui::conversation;
 use crate::tui::difference::OpenDiff;
 use crate::tui::document::Document;
 use crate::tui::highlight::Highlighter;
@@ -114,6 +115,13 @@ impl Answerer {
                 Some(statistics) => Answer::Statistics(Box::new(statistics)),
                 None => return Outcome::Done,
             },
+            Job::ContextRun { branch, columns } => {
+                let run = self.read().context_run(*branch, *columns, is_cancelled);
+                let Some(run) = run else {
+                    return Outcome::Done;
+                };
+                Answer::ContextRun(Box::new(reading::context_run(run, *columns)))
+            }
             job => {
                 let found = look_up(&self.read(), job);
                 match found.or_else(|| against::answer(&self.runs, job, is_cancelled)) {
@@ -151,6 +159,27 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         Job::Steps { branch, steps } => {
             let row = |step: &u32| debugger.timeline(*branch, *step..step.saturating_add(1));
             Answer::Timeline(steps.iter().flat_map(row).collect())
+        }
+        Job::Agents { branch } => Answer::Agents(debugger.agents(*branch)),
+        Job::FilesOfStep { at } => Answer::FilesOfStep(debugger.files_of_step(*at)),
+        Job::Conversation {
+            branch,
+            steps,
+            whole,
+            until,
+            columns,
+        } => {
+            let turns = debugger.conversation(*branch, steps.clone(), whole, *until);
+            let set = |turn| conversation::lines(turn, whole, usize::from(*columns));
+            Answer::Conversation(turns.iter().map(set).collect())
+        }
+        Job::Context { at, columns } => {
+            let sections = debugger.context(*at).sections();
+            Answer::Context(reading::sections(&sections, usize::from(*columns)))
+        }
+        Job::Environment { at, columns } => {
+            let sections = debugger.environment(*at).sections();
+            Answer::Environment(reading::sections(&sections, usize::from(*columns)))
         }
         Job::Strip { branch, columns } => Answer::Strip(debugger.strip(*branch, *columns)),
         Job::Changes { base, at } => {
@@ -218,7 +247,9 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         | Job::StopRuns
         | Job::OpenRun(_)
         | Job::Statistics { .. }
-        | Job::StopStatistics => return None,
+        | Job::StopStatistics
+        | Job::ContextRun { .. }
+        | Job::StopContextRun => return None,
     })
 }
 
@@ -343,8 +374,7 @@ fn search(
 /// A step, whole, set in lines.
 pub(super) fn detail(run: &Debugger, at: Spot, columns: u16) -> Answered<Box<StepReading>> {
     let detail = run.step(at).map_err(safe)?;
-    let rows = reading::sections(&detail.sections, usize::from(columns));
-    Ok(Box::new(StepReading { detail, rows }))
+    Ok(Box::new(reading::step(detail, columns)))
 }
 
 pub(super) fn safe(error: impl fmt::Display) -> SafeText {
