@@ -116,12 +116,11 @@ impl App {
         match pane {
             Pane::Timeline => {
                 let index = first * (extent.total - 1) / last.max(1);
-                let step = match self.filtered(0) {
-                    Some((steps, _)) => steps.get(index).copied(),
-                    None => {
-                        let row = u32::try_from(index).ok();
-                        row.map(|row| self.timeline.folding.step_at(row))
-                    }
+                let step = if let Some((steps, _)) = self.filtered(0) {
+                    steps.get(index).copied()
+                } else {
+                    let row = u32::try_from(index).ok();
+                    row.map(|row| self.timeline.folding.step_at(row))
                 };
                 let is_new = |step: &u32| self.travel.spot().is_some_and(|at| at.step.0 != *step);
                 if let Some(step) = step.filter(is_new) {
