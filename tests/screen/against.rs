@@ -136,7 +136,7 @@ fn both_runs_stand_side_by_side_from_where_they_part() {
         );
         assert!(row("src/lexer").contains("+  4"), "{text}");
         assert!(!row("make the").contains('≠'));
-        screen.keys("s");
+        screen.keys("Ctrl-n");
         screen.shows("step 6/6 → 6/6");
         assert!(screen.text().contains("−"));
     }
@@ -189,20 +189,20 @@ fn keys_go_from_difference_to_difference_and_back() {
     let mut screen = World::new().screen((120, 40));
     screen.keys("g");
     screen.shows("step 1/6 → 1/6");
-    screen.keys("s");
+    screen.keys("Ctrl-n");
     screen.shows("step 3/6 → 3/6");
-    screen.keys("s");
+    screen.keys("Ctrl-n");
     screen.shows("step 6/6 → 6/6");
-    screen.keys("s");
+    screen.keys("Ctrl-n");
     screen.shows("no later difference");
-    screen.keys("S");
+    screen.keys("Ctrl-p");
     screen.shows("step 3/6 → 3/6");
-    screen.keys("S");
+    screen.keys("Ctrl-p");
     screen.shows("no earlier difference");
-    screen.keys("s u");
+    screen.keys("Ctrl-n u");
     screen.shows("step 3/6 → 3/6");
     // Inside a place that differs, back is to its start.
-    screen.keys("l l S");
+    screen.keys("l l Ctrl-p");
     screen.shows("step 3/6 → 3/6");
     screen.shows("s/S difference");
 }
@@ -259,7 +259,7 @@ fn what_was_said_is_held_against_what_was_said_there() {
 fn another_run_is_named_by_its_path_and_left_again() {
     let world = World::new();
     let mut screen = world.alone("parser.jsonl", (120, 40));
-    screen.keys("s");
+    screen.keys("Ctrl-n");
     screen.shows("this run is alone; A holds it against another one");
     screen.keys("A");
     screen.shows("against ");
@@ -293,7 +293,7 @@ fn a_branch_is_held_against_another_of_the_same_run() {
     screen.send(Event::Paste("@main:end".to_owned()));
     screen.keys("Enter");
     screen.shows("rewound.jsonl → rewound.jsonl");
-    screen.keys("g s");
+    screen.keys("g Ctrl-n");
     screen.shows("step 2/3 → 3/6");
     screen.shows("+ only right");
     screen.keys("A A");
@@ -305,7 +305,7 @@ fn a_branch_is_held_against_another_of_the_same_run() {
 #[test]
 fn runs_are_aligned_once_and_not_with_every_key() {
     let mut screen = World::new().screen((120, 40));
-    for key in ["l", "h", "j", "s", "S", "v", "z", "z", "2", "Tab"] {
+    for key in ["l", "h", "j", "Ctrl-n", "Ctrl-p", "v", "z", "z", "2", "Tab"] {
         let key: Key = key.parse().unwrap();
         for effect in screen.app.update(Event::Key(key.press())) {
             let is_alignment = matches!(
@@ -364,7 +364,9 @@ fn it_can_be_read_without_colours_and_at_any_size() {
         .chain([(80, 8), (200, 9), (30, 20), (3, 3), (0, 0)])
     {
         let mut screen = world.screen_with(options.clone(), size);
-        for key in ["l", "s", "S", "3", "v", "2", "Enter", "z", "?", "q", "G"] {
+        for key in [
+            "l", "Ctrl-n", "Ctrl-p", "3", "v", "2", "Enter", "z", "?", "q", "G",
+        ] {
             screen.keys(key);
             let _ = screen.text();
         }

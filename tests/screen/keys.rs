@@ -92,7 +92,7 @@ fn the_help_lists_every_action_and_scrolls() {
         let mut screen = Screen::new(columns, rows, 212);
         screen.keys("?");
         let mut seen = screen.text();
-        for _ in 0..130 {
+        for _ in 0..200 {
             screen.keys("PgDn");
             seen.push_str(&screen.text());
         }
