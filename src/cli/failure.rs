@@ -135,7 +135,7 @@ impl From<OpenError> for Failure {
             OpenError::UnknownFormat(_)
             | OpenError::NotYet { .. }
             | OpenError::NothingReadable { .. } => "; the file is untouched",
-            OpenError::Import(_) | OpenError::Io(..) => "",
+            OpenError::Import(_) | OpenError::Io(..) | OpenError::Stopped(_) => "",
         };
         match error {
             OpenError::Import(error) => (*error).into(),

@@ -1,0 +1,141 @@
+//! A run that is shown before it was read: its first rows are there at once, the rest is
+//! read behind them.
+//!
+//! Whoever reads on waits for the next bytes without the run, and needs it only to have
+//! them taken in: a few milliseconds at a time, between which others look things up. When
+//! all is taken in, the run is what it would be had it been opened whole. Nothing here has
+//! a thread of its own, but for the one that reads ahead.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use super::import::Provenance;
+use super::open::Made;
+use super::{Debugger, OpenError};
+use crate::model::{Kind, Progress, Tell};
+use crate::tape::{Block, Growth, ReadAhead};
+
+/// What is still to be read of a run that was begun. Dropped, it leaves the run as it is.
+#[derive(Debug)]
+pub struct Rest {
+    growth: Growth,
+    blocks: ReadAhead,
+    progress: Progress,
+}
+
+/// The next bytes of a run, read and not taken in yet.
+#[derive(Debug)]
+pub struct Slice(Block);
+
+/// So much is taken in before a run is shown: what is smaller is shown as it is.
+const FIRST: u64 = 8 << 20;
+
+impl Rest {
+    /// The next bytes, `None` at the end. Costs the wait for the disk.
+    pub fn next(&mut self) -> io::Result<Option<Slice>> {
+        Ok(self.blocks.next_block()?.map(Slice))
+    }
+
+    /// How much has been taken in.
+    pub const fn progress(&self) -> Progress {
+        self.progress
+    }
+}
+
+impl Debugger {
+    /// Begins to read the run, as far as it takes to show something.
+    pub(super) fn begin_to_read(&mut self) -> Result<Option<Rest>, OpenError> {
+        let mut rest = self.rest().map_err(|error| self.unreadable(error))?;
+        loop {
+            match rest.next() {
+                Ok(Some(slice)) => self.take_in(&mut rest, slice),
+                Ok(None) => {
+                    self.finish(rest);
+                    return Ok(None);
+                }
+                Err(error) => return Err(self.unreadable(error)),
+            }
+            let Progress { done, of, .. } = rest.progress;
+            if done >= FIRST.min(of) && self.shows_something() {
+                // Of what is nearly read, the rest is not worth a second look.
+                if done < of {
+                    self.learn_header();
+                    return Ok(Some(rest));
+                }
+            }
+        }
+    }
+
+    /// Reads the rest of the run, and tells how far it has come; a break leaves it as it is.
+    pub(super) fn read_rest(
+        &mut self,
+        mut rest: Rest,
+        tell: &mut Tell<'_>,
+    ) -> Result<ControlFlow<()>, OpenError> {
+        loop {
+            match rest.next() {
+                Ok(Some(slice)) => self.take_in(&mut rest, slice),
+                Ok(None) => break,
+                Err(error) => return Err(self.unreadable(error)),
+            }
+            if tell(rest.progress).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        self.finish(rest);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn rest(&mut self) -> io::Result<Rest> {
+        let of = self.tape.bytes.len()?;
+        let (growth, blocks) = self.tape.grow()?;
+        self.is_whole = false;
+        Ok(Rest {
+            growth,
+            blocks,
+            progress: Progress::bytes(self.tape.end.offset, of),
+        })
+    }
+
+    /// Takes bytes in: events and steps come after the others, and what was there stays as it
+    /// is.
+    pub fn take_in(&mut self, rest: &mut Rest, slice: Slice) {
+        let Slice(block) = slice;
+        rest.progress.done += block.len() as u64;
+        // The files of a run break nothing off.
+        let _ = self.tape.take(&mut rest.growth, &block, &mut self.state);
+        rest.blocks.give_back(block);
+    }
+
+    /// Ends the reading, because there is nothing more, or nothing more can be read.
+    pub fn finish(&mut self, rest: Rest) {
+        self.tape.settle(rest.growth, &mut self.state);
+        self.learn_header();
+        if self.made == Made::Imported {
+            let Provenance { problems, notices } = Provenance::of(&self.tape);
+            self.transcript_problems = problems;
+            self.notices.splice(..0, notices);
+        }
+        self.is_whole = true;
+    }
+
+    /// Whether all of the run was read, as it was when it was opened.
+    pub const fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    fn learn_header(&mut self) {
+        // A header that cannot be read is a problem, and told as one.
+        self.header = self.tape.header().unwrap_or_default();
+    }
+
+    fn shows_something(&self) -> bool {
+        let events = &self.tape.index.events;
+        (0..events.len()).any(|position| events.kind(position) != Some(Kind::Gap))
+            && self.tape.end.offset > 0
+    }
+
+    fn unreadable(&self, error: io::Error) -> OpenError {
+        OpenError::Io(self.name.clone(), error)
+    }
+}
