@@ -60,9 +60,9 @@ pub use reading::{Rest, Slice};
 pub use recent::RecentRun;
 pub use rows::*;
 pub use runs::{MAX_TRANSCRIPTS, RunRow, RunSort, RunSource};
-pub use search::QueryError;
+pub use search::{QueryError, Search};
 pub use spots::{Direction, LocateError};
-pub use statistics::{ChurnRow, Statistics, ToolRow};
+pub use statistics::{ChurnRow, Count, Statistics, ToolRow};
 pub use verify::{Verified, VerifyStats};
 
 /// Something of a tape could not be read when it was wanted.

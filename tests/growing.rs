@@ -23,7 +23,7 @@ fn told(tape: &Tape, state: &State) -> Vec<String> {
         told.push(format!("{:?} {number:?}", index.steps.get(step)));
     }
     told.push(format!("{:?}", index.branches));
-    told.push(format!("{:?} {:?}", index.agents, index.agent_parents));
+    told.push(format!("{:?}", index.agents));
     told.push(format!("{:?} {:?}", index.transactions, index.snapshots));
     told.push(format!("{} {:?}", index.current_line, tape.end));
     let end = index.events.len();

@@ -1,6 +1,6 @@
 //! `jukebox search`: a line per hit, over all events of a branch.
 
-use std::cell::Cell;
+use std::ops::ControlFlow;
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::arguments::{BranchArgs, TapeArgs};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::output::{Output, Style};
-use crate::debugger::HitRow;
+use crate::debugger::{HitRow, Search};
 use crate::text::SafeText;
 
 /// Search the events of a run for words and fields
@@ -41,20 +41,14 @@ impl Args {
         let line = self.branch.line(&run)?;
         let mut written = Ok(());
         let mut hits = 0_u64;
-        let is_stopped = Cell::new(false);
-        run.search(
-            &self.query.join(" "),
-            line,
-            &|| is_stopped.get(),
-            &mut |hit| {
-                if is_stopped.get() {
-                    return;
-                }
+        let search = Search::new(&self.query.join(" "), line)?;
+        let mut go_on = |_| ControlFlow::Continue(());
+        let _ = run.search(search, &mut go_on, &mut |hit| {
+            if written.is_ok() {
                 hits += 1;
                 written = self.print(&hit, out);
-                is_stopped.set(written.is_err());
-            },
-        )?;
+            }
+        });
         written?;
         Ok(Answer::no_if(hits == 0))
     }

@@ -1,5 +1,6 @@
 //! `jukebox stats`: a run in numbers.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -43,7 +44,9 @@ impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
         let run = self.tape.open(around)?;
         let line = self.branch.line(&run)?;
-        let statistics = run.statistics(line, &|| false).unwrap_or_default();
+        let statistics = run
+            .statistics(line, &mut |_| ControlFlow::Continue(()))
+            .unwrap_or_default();
         if self.json {
             out.json(&object(&statistics))?;
         } else {

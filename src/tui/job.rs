@@ -16,7 +16,7 @@ use crate::debugger::{
     AgentRow, Alignment, ChangeRow, Debugger, Direction, Expanded, FileView, HitRow, Left,
     NamedFile, Refresh, RunRow, RunSource, Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
 };
-use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
+use crate::model::{self, Cursor, Place, Seq, StepNumber, TapePath};
 use crate::text::SafeText;
 
 /// A job, and the number by which its reply is known.
@@ -37,6 +37,10 @@ pub enum Job {
     Unwatch,
     /// Read what was written since.
     Refresh,
+    /// Read on where the reading of the run is, to its end.
+    ReadOn,
+    /// Stop there.
+    StopReading,
     /// What the head of the screen says.
     Summary,
     /// What is wrong with the file, as far as anybody reads.
@@ -353,6 +357,8 @@ pub enum Slot {
     Watch,
     /// Looking for growth.
     Refresh,
+    /// Reading a run that is shown already.
+    Reading,
     /// The head of the screen.
     Summary,
     /// What is wrong with the file.
@@ -421,6 +427,7 @@ impl Job {
         match self {
             Self::Watch | Self::Unwatch => Slot::Watch,
             Self::Refresh => Slot::Refresh,
+            Self::ReadOn | Self::StopReading => Slot::Reading,
             Self::Summary => Slot::Summary,
             Self::Problems => Slot::Problems,
             Self::Left => Slot::Left,
@@ -468,8 +475,8 @@ pub struct Stop {
     pub spot: Spot,
 }
 
-/// What came back. A search and a list of runs reply many times, watching never, everything
-/// else once unless a newer job of its slot takes its place.
+/// What came back. A search, a list of runs and the reading of a run reply many times, watching
+/// never, everything else once unless a newer job of its slot takes its place.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The generation of the request.
@@ -489,6 +496,8 @@ pub type SharedRun = Arc<RwLock<Debugger>>;
 pub enum Answer {
     /// To [`Job::Refresh`].
     Refreshed(Answered<Refresh>),
+    /// To [`Job::ReadOn`], again and again.
+    Read(Reading),
     /// To [`Job::Summary`].
     Summary(Box<Summary>),
     /// To [`Job::Problems`]: the first of them, a sentence each.
@@ -562,11 +571,33 @@ pub enum Answer {
     },
 }
 
+/// How far the reading of a run is that is shown already.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// How much of it was read.
+    pub progress: model::Progress,
+    /// Whether it goes on.
+    pub state: ReadingState,
+}
+
+/// Whether the reading of a run goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReadingState {
+    /// It goes on.
+    Running,
+    /// It was stopped, and can go on.
+    Stopped,
+    /// All of it was read.
+    Whole,
+    /// The rest cannot be read, and why.
+    Failed(SafeText),
+}
+
 /// How far a search is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// More may come.
-    Running,
+    /// More may come; how many of the steps were looked at.
+    Running(model::Progress),
     /// That was all.
     Finished,
     /// There are more hits than anybody looks at.
