@@ -30,7 +30,7 @@ pub mod format {}
 
 pub use blobs::{BlobError, BlobSource, MAX_BLOB, MAX_CHAIN};
 pub use bytes::TapeBytes;
-pub use compact::{CompactError, CompactOptions, Compacted, compact};
+pub use compact::{CompactError, CompactOptions, Compacted, compact, compact_telling};
 pub use follow::{Change, FollowState};
 pub use index::{
     AgentEntry, AgentStretch, BlobId, BlobTable, BranchEntry, BranchKind, EventEntry, Events,

@@ -100,11 +100,10 @@ fn check(cuts: &[usize]) {
 
 /// Lines so long that their heads are told before their ends were seen.
 fn long_lines() -> Vec<u8> {
-    let mut tape = String::from("{\"seq\":0,\"kind\":\"tape\",\"format\":1,\"id\":\"x\"}\n");
-    for seq in 1..4 {
-        let words = "long ".repeat(20_000);
-        tape += &format!("{{\"seq\":{seq},\"kind\":\"prompt\",\"text\":\"{words}\"}}\n");
-    }
+    let header = "{\"seq\":0,\"kind\":\"tape\",\"format\":1,\"id\":\"x\"}\n".to_owned();
+    let words = "long ".repeat(20_000);
+    let line = |seq| format!("{{\"seq\":{seq},\"kind\":\"prompt\",\"text\":\"{words}\"}}\n");
+    let tape = header + &line(1) + &line(2) + &line(3);
     tape.into_bytes()
 }
 

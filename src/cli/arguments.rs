@@ -8,6 +8,7 @@ use std::path::Path;
 use super::environment::Environment;
 use super::failure::Failure;
 use super::output::warn;
+use super::progress::ProgressLine;
 use crate::debugger::{Debugger, OpenOptions, Rest, Source, Spot};
 use crate::model::{Cursor, Place};
 
@@ -95,11 +96,7 @@ impl SourceArgs {
     ) -> Result<Debugger, Failure> {
         match growth {
             Growth::None => self.open(tape, around),
-            Growth::Awaited => {
-                let source = source(tape);
-                let options = growth.options(self.options(&source, around));
-                Ok(Debugger::open(source, &options)?)
-            }
+            Growth::Awaited => self.open_telling(tape, growth, around),
         }
     }
 
@@ -127,9 +124,19 @@ impl SourceArgs {
     }
 
     fn open_quietly(&self, tape: &OsStr, around: &Environment) -> Result<Debugger, Failure> {
+        self.open_telling(tape, Growth::None, around)
+    }
+
+    fn open_telling(
+        &self,
+        tape: &OsStr,
+        growth: Growth,
+        around: &Environment,
+    ) -> Result<Debugger, Failure> {
         let source = source(tape);
-        let options = self.options(&source, around);
-        Ok(Debugger::open(source, &options)?)
+        let options = growth.options(self.options(&source, around));
+        let mut line = ProgressLine::new("read", &short_name(tape), around);
+        line.watch(|tell| Debugger::open_telling(source, &options, tell))
     }
 
     /// How a run from this source is opened or imported.
@@ -140,6 +147,15 @@ impl SourceArgs {
             file_history: around.places.file_history_of(source),
             ..OpenOptions::default()
         }
+    }
+}
+
+/// What to call a file in a line that has other things to say.
+pub(super) fn short_name(path: &OsStr) -> String {
+    let name = Path::new(path).file_name().unwrap_or(path);
+    match name.to_string_lossy() {
+        name if name == "-" => "standard input".to_owned(),
+        name => name.into_owned(),
     }
 }
 
@@ -172,6 +188,11 @@ fn tell_problems(run: &Debugger) {
 }
 
 impl TapeArgs {
+    /// The line that says how far it has come with something that it does to the run.
+    pub(super) fn progress(&self, what: &str, around: &Environment) -> ProgressLine {
+        ProgressLine::new(what, &short_name(&self.tape), around)
+    }
+
     /// Opens the run.
     pub(super) fn open(&self, around: &Environment) -> Result<Debugger, Failure> {
         self.source.open(&self.tape, around)

@@ -159,7 +159,7 @@ impl Debugger {
         options: &OpenOptions,
         tell: &mut Tell<'_>,
     ) -> Result<Self, OpenError> {
-        let (mut run, rest) = Self::begin(source, options)?;
+        let (mut run, rest) = Self::begin_telling(source, options, tell)?;
         if let Some(rest) = rest
             && run.read_rest(rest, tell)?.is_break()
         {
@@ -171,6 +171,14 @@ impl Debugger {
     /// Opens a run as far as it takes to show something. What is still to be read of it comes
     /// beside it, and is to be [taken in](Self::take_in).
     pub fn begin(source: Source, options: &OpenOptions) -> Result<(Self, Option<Rest>), OpenError> {
+        Self::begin_telling(source, options, &mut |_| ControlFlow::Continue(()))
+    }
+
+    fn begin_telling(
+        source: Source,
+        options: &OpenOptions,
+        tell: &mut Tell<'_>,
+    ) -> Result<(Self, Option<Rest>), OpenError> {
         let places = options.places.clone();
         let built_in = |name: &str, bytes: &[u8]| {
             let bytes = TapeBytes::Memory(bytes.into());
@@ -192,7 +200,7 @@ impl Debugger {
                 Sort::Tape,
             ),
             Format::ClaudeCode => {
-                let tape = import::imported(opened.transcript(), options)
+                let tape = import::imported(opened.transcript(), options, tell)
                     .map_err(|error| OpenError::Import(Box::new(error)))?;
                 let (mut run, rest) = Self::begin_tape(opened.name, tape, Made::Imported)?;
                 run.notices.extend(import::proposal(&run.header, options));

@@ -32,7 +32,7 @@ const FIRST: u64 = 8 << 20;
 
 impl Rest {
     /// The next bytes, `None` at the end. Costs the wait for the disk.
-    pub fn next(&mut self) -> io::Result<Option<Slice>> {
+    pub fn next_slice(&mut self) -> io::Result<Option<Slice>> {
         Ok(self.blocks.next_block()?.map(Slice))
     }
 
@@ -47,7 +47,7 @@ impl Debugger {
     pub(super) fn begin_to_read(&mut self) -> Result<Option<Rest>, OpenError> {
         let mut rest = self.rest().map_err(|error| self.unreadable(error))?;
         loop {
-            match rest.next() {
+            match rest.next_slice() {
                 Ok(Some(slice)) => self.take_in(&mut rest, slice),
                 Ok(None) => {
                     self.finish(rest);
@@ -73,7 +73,7 @@ impl Debugger {
         tell: &mut Tell<'_>,
     ) -> Result<ControlFlow<()>, OpenError> {
         loop {
-            match rest.next() {
+            match rest.next_slice() {
                 Ok(Some(slice)) => self.take_in(&mut rest, slice),
                 Ok(None) => break,
                 Err(error) => return Err(self.unreadable(error)),

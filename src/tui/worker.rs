@@ -220,7 +220,7 @@ impl Lane {
                 self.rest = Some(rest);
                 return;
             }
-            match rest.next() {
+            match rest.next_slice() {
                 Ok(Some(slice)) => self.turns.grow(&self.runs.left).take_in(&mut rest, slice),
                 Ok(None) => break ReadingState::Whole,
                 Err(error) => break ReadingState::Failed(SafeText::line(&error.to_string())),

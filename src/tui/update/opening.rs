@@ -38,8 +38,7 @@ impl App {
         self.outdate();
         match state {
             // What was stopped here goes on until the worker hears of it.
-            ReadingState::Running => {}
-            ReadingState::Stopped => {}
+            ReadingState::Running | ReadingState::Stopped => {}
             ReadingState::Whole => self.end_opening(),
             ReadingState::Failed(why) => {
                 self.end_opening();
