@@ -8,6 +8,7 @@
 //! user's directories come in as [`Places`].
 
 mod agents;
+mod behind;
 mod checkout;
 mod compact;
 mod compare;

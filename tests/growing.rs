@@ -1,4 +1,5 @@
-//! An index that grew in slices is the one that is built at once, wherever the bytes are cut.
+//! An index that grew in slices is the one that is built at once, wherever the bytes are cut;
+//! a run that is shown before it was read is the same in the end.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -6,10 +7,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, RwLock};
 
-use jukebox::model::{Cursor, Problem};
+use jukebox::debugger::{Debugger, Expanded, OpenOptions, Places, Refresh, Source};
+use jukebox::model::{Cursor, Place, Problem};
 use jukebox::state::State;
 use jukebox::tape::{Tape, TapeBytes};
 use proptest::prelude::*;
+use serde_json::json;
 
 /// All that can be asked of a tape and its files, as text to compare.
 fn told(tape: &Tape, state: &State) -> Vec<String> {
@@ -132,4 +135,128 @@ proptest! {
     ) {
         check(&cuts);
     }
+}
+
+/// All that the screen would show of a run.
+fn shown(run: &Debugger) -> String {
+    let mut summary = run.summary();
+    // Of a transcript, the end has the time at which it was imported.
+    summary.duration = 0;
+    let steps = summary.branches.first().unwrap().steps;
+    let middle = steps / 2;
+    let rows = run.timeline(0, middle..middle + 9);
+    let spot = run.locate(&Place::END).unwrap();
+    let tree = run.tree(spot.cursor, spot.cursor, &Expanded::All);
+    let (header, problems) = (run.header(), run.problems());
+    format!("{summary:?}\n{rows:?}\n{spot:?}\n{tree:?}\n{header:?}\n{problems:?}")
+}
+
+/// Begins to open a run, and reads the rest; how many steps there were at first.
+fn begun(source: &Path, options: &OpenOptions) -> (Debugger, u32) {
+    let source = Source::Path(source.to_owned());
+    let (mut run, rest) = Debugger::begin(source, options).unwrap();
+    let mut rest = rest.unwrap();
+    assert!(!run.is_whole());
+    let first = run.summary().branches[0].steps;
+    assert_eq!(run.problems(), [], "what is still to come is no problem");
+    assert!(run.refresh().is_ok_and(|found| found == Refresh::Unchanged));
+    let mut percent = 0;
+    while let Some(slice) = rest.next_slice().unwrap() {
+        run.take_in(&mut rest, slice);
+        assert!(percent <= rest.progress().percent());
+        percent = rest.progress().percent();
+    }
+    run.finish(rest);
+    assert!(run.is_whole());
+    (run, first)
+}
+
+#[test]
+fn a_large_tape_is_there_before_it_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.jsonl");
+    let words = "word ".repeat(200);
+    let mut tape = String::from("{\"seq\":0,\"kind\":\"tape\",\"format\":1,\"id\":\"x\"}\n");
+    for seq in 1..12_000 {
+        let line = json!({"seq": seq, "kind": "prompt", "text": format!("{seq} {words}")});
+        tape += &line.to_string();
+        tape.push('\n');
+    }
+    fs::write(&path, tape).unwrap();
+    let options = OpenOptions::default();
+    let (run, first) = begun(&path, &options);
+    assert!((1000..12_000).contains(&first), "{first}");
+    let whole = Debugger::open(Source::Path(path), &options).unwrap();
+    assert_eq!(shown(&run), shown(&whole));
+}
+
+/// A transcript of so many prompts and answers, with a line in the middle that is cut.
+fn transcript(turns: usize) -> String {
+    let record = |number: usize, kind: &str, message: serde_json::Value| {
+        let parent = number.checked_sub(1).map(|parent| format!("u{parent}"));
+        json!({"parentUuid": parent, "uuid": format!("u{number}"), "type": kind,
+            "sessionId": "s", "cwd": "/w", "version": "2.1.0",
+            "timestamp": "2026-01-01T10:00:01.000Z", "message": message})
+        .to_string()
+    };
+    let mut lines = Vec::new();
+    for turn in 0..turns {
+        let words = format!("{turn} {}", "word ".repeat(100));
+        let prompt = json!({"role": "user", "content": words});
+        lines.push(record(2 * turn, "user", prompt));
+        let answer = json!({"role": "assistant", "id": format!("m{turn}"), "model": "m",
+            "content": [{"type": "text", "text": words}]});
+        lines.push(record(2 * turn + 1, "assistant", answer));
+        if turn == turns / 2 {
+            lines.push("{\"type\":\"user\",\"mess".to_owned());
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn a_large_transcript_is_there_before_it_is_imported() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("session.jsonl");
+    fs::write(&path, transcript(4000)).unwrap();
+    let imports = |name: &str| OpenOptions {
+        places: Places {
+            imports: Some(directory.path().join(name)),
+            ..Places::default()
+        },
+        ..OpenOptions::default()
+    };
+    let (run, first) = begun(&path, &imports("begun"));
+    assert!((1..7000).contains(&first), "{first}");
+    let whole = Debugger::open(Source::Path(path.clone()), &imports("whole")).unwrap();
+    assert_eq!(shown(&run), shown(&whole));
+    assert_eq!(run.problems().len(), 1);
+    let kept = |name: &str| -> Vec<_> {
+        let entries = fs::read_dir(directory.path().join(name)).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    };
+    let tapes = [kept("begun"), kept("whole")];
+    let [begun, whole] = tapes.map(|tapes| {
+        assert_eq!(tapes.len(), 1, "{tapes:?}");
+        let bytes = fs::read(&tapes[0]).unwrap();
+        let lines: Vec<_> = bytes
+            .split(|byte| *byte == b'\n')
+            .map(<[u8]>::to_vec)
+            .collect();
+        lines
+    });
+    assert_eq!(begun.len(), whole.len());
+    assert!(
+        begun[..8000] == whole[..8000],
+        "the tapes that were kept differ"
+    );
+    // The next time it is there, and large enough to be read behind its first rows or not.
+    let (run, _) = Debugger::begin(Source::Path(path.clone()), &imports("begun")).unwrap();
+    assert!(run.summary().branches[0].steps > first);
+
+    // Who looks no further leaves nothing behind.
+    let source = Source::Path(path);
+    let (_, rest) = Debugger::begin(source, &imports("dropped")).unwrap();
+    drop(rest.unwrap());
+    assert_eq!(kept("dropped"), Vec::<std::path::PathBuf>::new());
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use super::behind::{Behind, Task};
 use super::open::Opened;
 use super::{OpenError, OpenOptions, Source};
 use crate::import::Report;
@@ -208,12 +209,8 @@ impl Surveyed<'_> {
     }
 
     /// Imports beside the place where the tape is kept, and moves it there when it is whole.
-    fn keep(
-        &self,
-        directory: &Path,
-        kept: &Path,
-        tell: &mut Tell<'_>,
-    ) -> Result<File, ImportError> {
+    fn keep(&self, kept: &Path, tell: &mut Tell<'_>) -> Result<File, ImportError> {
+        let directory = kept.parent().unwrap_or(kept);
         fs::create_dir_all(directory)?;
         let part = tempfile::Builder::new()
             .prefix(".part-")
@@ -221,50 +218,84 @@ impl Surveyed<'_> {
         let tape = part.path().join("tape.jsonl");
         let mut begun = Begun::default();
         self.import_to(&tape, &mut begun, tell)?;
-        let file = File::open(&tape)?;
-        // After a crash of the machine, half a tape must not stand there for the whole run.
-        file.sync_all()?;
-        fs::rename(&tape, kept)?;
+        let file = put_in_place(&tape, kept)?;
         begun.keep();
         Ok(file)
     }
 }
 
+/// Moves a tape that is whole to where it is kept.
+pub(super) fn put_in_place(tape: &Path, kept: &Path) -> io::Result<File> {
+    let file = File::open(tape)?;
+    // After a crash of the machine, half a tape must not stand there for the whole run.
+    file.sync_all()?;
+    fs::rename(tape, kept)?;
+    Ok(file)
+}
+
+/// Where the tape of a transcript comes from.
+pub(super) enum TapeOf {
+    /// It is there.
+    Whole(TapeBytes),
+    /// It is being written.
+    Behind(Behind),
+}
+
+/// How much of a transcript is imported before anything of it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Haste {
+    /// All of it.
+    None,
+    /// Of a large one, not more than it takes.
+    ShowSoon,
+}
+
+/// A transcript smaller than this is imported in no time.
+const LARGE: u64 = 4 << 20;
+
 /// The tape of a transcript: the one that is kept, or a new one.
 pub(super) fn imported(
-    transcript: Transcript<'_>,
+    opened: &Opened,
     options: &OpenOptions,
+    haste: Haste,
     tell: &mut Tell<'_>,
-) -> Result<TapeBytes, ImportError> {
+) -> Result<TapeOf, ImportError> {
     let importer = importer_options(options)?;
-    let survey = survey(transcript, &importer, tell)?;
+    let survey = survey(opened.transcript(), &importer, tell)?;
+    // Another base gives another tape, and so does every growth of the transcript: such a
+    // one is kept only where the user says so.
+    let directory = options.places.imports.as_ref();
+    let directory = directory.filter(|_| options.base.is_none() && !options.awaits_content);
+    let kept = directory.map(|directory| directory.join(format!("{}.jsonl", survey.header().id)));
+    if let Some(kept) = &kept
+        && let Ok(file) = File::open(kept)
+    {
+        return Ok(TapeOf::Whole(TapeBytes::File(file.into())));
+    }
+    if haste == Haste::ShowSoon && survey.bytes >= LARGE {
+        let task = Task {
+            source: opened.lasting(),
+            options: importer,
+            survey,
+            kept,
+        };
+        return Ok(TapeOf::Behind(task.begin()?));
+    }
     let surveyed = Surveyed {
-        transcript,
+        transcript: opened.transcript(),
         importer: &importer,
         survey: &survey,
     };
-    // Another base gives another tape, and so does every growth of the transcript: such a
-    // one is kept only where the user says so.
-    let Some(directory) = options
-        .places
-        .imports
-        .as_ref()
-        .filter(|_| options.base.is_none() && !options.awaits_content)
-    else {
-        return Ok(surveyed.import_into_memory(tell)?.1);
-    };
-    let kept = directory.join(format!("{}.jsonl", survey.header().id));
-    if let Ok(file) = File::open(&kept) {
-        return Ok(TapeBytes::File(file.into()));
-    }
-    match surveyed.keep(directory, &kept, tell) {
-        Ok(file) => Ok(TapeBytes::File(file.into())),
+    let kept = kept.as_deref().map(|kept| surveyed.keep(kept, tell));
+    let bytes = match kept {
+        Some(Ok(file)) => TapeBytes::File(file.into()),
         // A full disk or a read-only home must not keep anybody from looking.
-        Err(ImportError::Write(_) | ImportError::Place(_)) => {
-            Ok(surveyed.import_into_memory(tell)?.1)
+        None | Some(Err(ImportError::Write(_) | ImportError::Place(_))) => {
+            surveyed.import_into_memory(tell)?.1
         }
-        Err(error) => Err(error),
-    }
+        Some(Err(error)) => return Err(error),
+    };
+    Ok(TapeOf::Whole(bytes))
 }
 
 /// What a person should know of the base that was named, if there is a better one.
@@ -293,7 +324,7 @@ fn importer_options(options: &OpenOptions) -> Result<Options, ImportError> {
 
 /// An import can be done again: it need not be on the disk before it goes on. It takes no
 /// snapshots: a transcript shows some files, and a snapshot is a word about all of them.
-fn recorder_options() -> RecorderOptions {
+pub(super) fn recorder_options() -> RecorderOptions {
     RecorderOptions {
         sync: SyncPolicy::None,
         snapshots: SnapshotPolicy::Never,
@@ -303,7 +334,7 @@ fn recorder_options() -> RecorderOptions {
 
 /// Ends a tape that was imported. What was wrong with the transcript, and what of it was
 /// not understood, is kept in it.
-fn finish(mut recorder: Recorder, report: &Report) -> Result<(), RecordError> {
+pub(super) fn finish(mut recorder: Recorder, report: &Report) -> Result<(), RecordError> {
     let problems = report.problems.len();
     if problems > 0 || !report.not_understood.is_empty() {
         let mut note = Event::new(Body::Note {

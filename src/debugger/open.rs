@@ -8,8 +8,9 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::behind::{self, Behind};
 use super::follow::{Origin, Sort};
-use super::import::{self, ImportError};
+use super::import::{self, Haste, ImportError, TapeOf};
 use super::reading::Rest;
 use crate::import::claude_code::Transcript;
 use crate::import::{Format, sniff};
@@ -159,7 +160,7 @@ impl Debugger {
         options: &OpenOptions,
         tell: &mut Tell<'_>,
     ) -> Result<Self, OpenError> {
-        let (mut run, rest) = Self::begin_telling(source, options, tell)?;
+        let (mut run, rest) = Self::begin_telling(source, options, Haste::None, tell)?;
         if let Some(rest) = rest
             && run.read_rest(rest, tell)?.is_break()
         {
@@ -171,12 +172,14 @@ impl Debugger {
     /// Opens a run as far as it takes to show something. What is still to be read of it comes
     /// beside it, and is to be [taken in](Self::take_in).
     pub fn begin(source: Source, options: &OpenOptions) -> Result<(Self, Option<Rest>), OpenError> {
-        Self::begin_telling(source, options, &mut |_| ControlFlow::Continue(()))
+        let tell = &mut |_| ControlFlow::Continue(());
+        Self::begin_telling(source, options, Haste::ShowSoon, tell)
     }
 
     fn begin_telling(
         source: Source,
         options: &OpenOptions,
+        haste: Haste,
         tell: &mut Tell<'_>,
     ) -> Result<(Self, Option<Rest>), OpenError> {
         let places = options.places.clone();
@@ -200,9 +203,12 @@ impl Debugger {
                 Sort::Tape,
             ),
             Format::ClaudeCode => {
-                let tape = import::imported(opened.transcript(), options, tell)
+                let tape = import::imported(&opened, options, haste, tell)
                     .map_err(|error| OpenError::Import(Box::new(error)))?;
-                let (mut run, rest) = Self::begin_tape(opened.name, tape, Made::Imported)?;
+                let (mut run, rest) = match tape {
+                    TapeOf::Whole(bytes) => Self::begin_tape(opened.name, bytes, Made::Imported)?,
+                    TapeOf::Behind(import) => Self::begin_behind(opened.name, import)?,
+                };
                 run.notices.extend(import::proposal(&run.header, options));
                 ((run, rest), Sort::Whole)
             }
@@ -235,7 +241,21 @@ impl Debugger {
         bytes: TapeBytes,
         made: Made,
     ) -> Result<(Self, Option<Rest>), OpenError> {
-        let mut run = Self {
+        let mut run = Self::unread(name, bytes, made);
+        let rest = run.begin_to_read()?;
+        run.refuse_if_nothing_is_readable()?;
+        Ok((run, rest))
+    }
+
+    fn begin_behind(name: String, import: Behind) -> Result<(Self, Option<Rest>), OpenError> {
+        let mut run = Self::unread(name, import.bytes(), Made::Imported);
+        let rest = run.begin_to_read_behind(import)?;
+        run.refuse_if_nothing_is_readable()?;
+        Ok((run, rest))
+    }
+
+    fn unread(name: String, bytes: TapeBytes, made: Made) -> Self {
+        Self {
             name,
             tape: Tape::unread(bytes),
             state: State::default(),
@@ -246,10 +266,7 @@ impl Debugger {
             places: Places::default(),
             is_whole: false,
             made,
-        };
-        let rest = run.begin_to_read()?;
-        run.refuse_if_nothing_is_readable()?;
-        Ok((run, rest))
+        }
     }
 
     fn refuse_if_nothing_is_readable(&self) -> Result<(), OpenError> {
@@ -348,6 +365,14 @@ impl Opened {
         match &self.path {
             Some(path) => Transcript::At(path),
             None => Transcript::Open(&self.file, &self.name),
+        }
+    }
+
+    /// The file, as an importer takes it that stays.
+    pub(super) fn lasting(&self) -> behind::Source {
+        match &self.path {
+            Some(path) => behind::Source::At(path.clone()),
+            None => behind::Source::Open(Arc::clone(&self.file), self.name.clone()),
         }
     }
 

@@ -9,6 +9,7 @@
 use std::io;
 use std::ops::ControlFlow;
 
+use super::behind::Behind;
 use super::import::Provenance;
 use super::open::Made;
 use super::{Debugger, OpenError};
@@ -19,8 +20,18 @@ use crate::tape::{Block, Growth, ReadAhead};
 #[derive(Debug)]
 pub struct Rest {
     growth: Growth,
-    blocks: ReadAhead,
-    progress: Progress,
+    blocks: Blocks,
+    /// What has been taken in.
+    taken: Progress,
+}
+
+/// Where the bytes come from.
+#[derive(Debug)]
+enum Blocks {
+    /// From a tape that is there.
+    Ahead(ReadAhead),
+    /// From one that is still being written, from a transcript.
+    Behind(Behind),
 }
 
 /// The next bytes of a run, read and not taken in yet.
@@ -29,23 +40,65 @@ pub struct Slice(Block);
 
 /// So much is taken in before a run is shown: what is smaller is shown as it is.
 const FIRST: u64 = 8 << 20;
+/// The same of a tape that is still being written, which takes much longer.
+const FIRST_WRITTEN: u64 = 256 << 10;
 
 impl Rest {
-    /// The next bytes, `None` at the end. Costs the wait for the disk.
+    /// The next bytes, `None` at the end. Costs the wait for them.
     pub fn next_slice(&mut self) -> io::Result<Option<Slice>> {
-        Ok(self.blocks.next_block()?.map(Slice))
+        let block = match &mut self.blocks {
+            Blocks::Ahead(ahead) => ahead.next_block()?,
+            Blocks::Behind(behind) => behind.next_block()?,
+        };
+        Ok(block.map(Slice))
     }
 
-    /// How much has been taken in.
-    pub const fn progress(&self) -> Progress {
-        self.progress
+    /// How much has been taken in; of a transcript, how much was imported.
+    pub fn progress(&self) -> Progress {
+        match &self.blocks {
+            Blocks::Ahead(_) => self.taken,
+            Blocks::Behind(behind) => behind.progress(),
+        }
     }
 }
 
 impl Debugger {
     /// Begins to read the run, as far as it takes to show something.
     pub(super) fn begin_to_read(&mut self) -> Result<Option<Rest>, OpenError> {
-        let mut rest = self.rest().map_err(|error| self.unreadable(error))?;
+        let of = self
+            .tape
+            .bytes
+            .len()
+            .map_err(|error| self.unreadable(error))?;
+        let (growth, ahead) = self.tape.grow().map_err(|error| self.unreadable(error))?;
+        let rest = Rest {
+            growth,
+            blocks: Blocks::Ahead(ahead),
+            taken: Progress::bytes(self.tape.end.offset, of),
+        };
+        // What is nearly read then is worth no second look.
+        self.read_first(rest, |taken| taken.done >= FIRST && taken.done < taken.of)
+    }
+
+    /// Begins to read a tape that is being written.
+    pub(super) fn begin_to_read_behind(
+        &mut self,
+        behind: Behind,
+    ) -> Result<Option<Rest>, OpenError> {
+        let rest = Rest {
+            growth: self.tape.grow_from_blocks(),
+            blocks: Blocks::Behind(behind),
+            taken: Progress::default(),
+        };
+        self.read_first(rest, |taken| taken.done >= FIRST_WRITTEN)
+    }
+
+    fn read_first(
+        &mut self,
+        mut rest: Rest,
+        is_enough: impl Fn(Progress) -> bool,
+    ) -> Result<Option<Rest>, OpenError> {
+        self.is_whole = false;
         loop {
             match rest.next_slice() {
                 Ok(Some(slice)) => self.take_in(&mut rest, slice),
@@ -55,13 +108,9 @@ impl Debugger {
                 }
                 Err(error) => return Err(self.unreadable(error)),
             }
-            let Progress { done, of, .. } = rest.progress;
-            if done >= FIRST.min(of) && self.shows_something() {
-                // Of what is nearly read, the rest is not worth a second look.
-                if done < of {
-                    self.learn_header();
-                    return Ok(Some(rest));
-                }
+            if is_enough(rest.taken) && self.shows_something() {
+                self.learn_header();
+                return Ok(Some(rest));
             }
         }
     }
@@ -78,7 +127,7 @@ impl Debugger {
                 Ok(None) => break,
                 Err(error) => return Err(self.unreadable(error)),
             }
-            if tell(rest.progress).is_break() {
+            if tell(rest.progress()).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -86,25 +135,16 @@ impl Debugger {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn rest(&mut self) -> io::Result<Rest> {
-        let of = self.tape.bytes.len()?;
-        let (growth, blocks) = self.tape.grow()?;
-        self.is_whole = false;
-        Ok(Rest {
-            growth,
-            blocks,
-            progress: Progress::bytes(self.tape.end.offset, of),
-        })
-    }
-
     /// Takes bytes in: events and steps come after the others, and what was there stays as it
     /// is.
     pub fn take_in(&mut self, rest: &mut Rest, slice: Slice) {
         let Slice(block) = slice;
-        rest.progress.done += block.len() as u64;
+        rest.taken.done += block.len() as u64;
         // The files of a run break nothing off.
         let _ = self.tape.take(&mut rest.growth, &block, &mut self.state);
-        rest.blocks.give_back(block);
+        if let Blocks::Ahead(ahead) = &rest.blocks {
+            ahead.give_back(block);
+        }
     }
 
     /// Ends the reading, because there is nothing more, or nothing more can be read.

@@ -79,8 +79,13 @@ impl Tape {
     /// else may make it grow.
     pub fn grow(&mut self) -> io::Result<(Growth, ReadAhead)> {
         let blocks = ReadAhead::start(self.bytes.clone(), self.end.offset)?;
+        Ok((self.grow_from_blocks(), blocks))
+    }
+
+    /// The same, for whoever has the bytes from elsewhere.
+    pub fn grow_from_blocks(&mut self) -> Growth {
         self.is_growing = true;
-        Ok((Growth::from(self.end), blocks))
+        Growth::from(self.end)
     }
 
     /// Takes the next bytes in, and tells `sink` of each event. A break is the sink's.

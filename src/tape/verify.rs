@@ -125,7 +125,7 @@ struct Walk<'a> {
 
 impl IndexSink for Walk<'_> {
     fn line(&mut self, line: &[u8], at: ScanEnd) -> ControlFlow<()> {
-        const STEP: u64 = 1 << 20;
+        const STEP: u64 = 1 << 16;
         if at.offset >= self.told + STEP {
             self.told = at.offset;
             if (self.tell)(Progress::bytes(at.offset, self.of)).is_break() {

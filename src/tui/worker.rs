@@ -147,6 +147,10 @@ impl Drop for Worker {
         if let Some(keeping) = self.lanes.get(KEEPING) {
             keeping.wait_until_done(LAST_WORDS);
         }
+        // A transcript that is half imported leaves nothing behind.
+        if let Some(reading) = self.lanes.get(READING) {
+            reading.wait_until_left(LAST_WORDS);
+        }
     }
 }
 
@@ -174,6 +178,8 @@ impl Lane {
                 .unwrap_or("for an unknown reason");
             send(Event::WorkerFailed(SafeText::line(message)));
         }
+        self.rest = None;
+        self.mailbox.leave();
     }
 
     fn work(&mut self) {

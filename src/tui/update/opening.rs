@@ -35,10 +35,10 @@ impl App {
         };
         let Reading { progress, state } = reading;
         opening.progress = progress;
-        self.outdate();
         match state {
             // What was stopped here goes on until the worker hears of it.
-            ReadingState::Running | ReadingState::Stopped => {}
+            ReadingState::Running => self.lengthen(),
+            ReadingState::Stopped => self.outdate(),
             ReadingState::Whole => self.end_opening(),
             ReadingState::Failed(why) => {
                 self.end_opening();
@@ -48,11 +48,20 @@ impl App {
         }
     }
 
+    /// The run is longer. What is shown of a step stays: nearly always nothing is added to it,
+    /// and what is asked anew ten times a second would flicker.
+    fn lengthen(&mut self) {
+        self.summary.outdate();
+        self.timeline.rows.outdate();
+        self.timeline.strip.outdate();
+    }
+
     /// The run is whole: what was found out of a part of it is found out anew.
     fn end_opening(&mut self) {
         let Some(opening) = self.unread.take() else {
             return;
         };
+        self.outdate();
         self.left.outdate();
         if opening.awaited.is_some() {
             self.travel.arrival = opening.awaited;
