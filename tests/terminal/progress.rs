@@ -43,7 +43,8 @@ fn interrupt(pty: &mut Pty, line: &str) -> String {
     let status = end(pty);
     let is_interrupted = status.code() == Some(130) || status.signal() == Some(2);
     assert!(is_interrupted, "{status:?}");
-    let left = pty.screen().contents();
+    // The terminal's own echo may stand where the line was taken away.
+    let left = pty.screen().contents().replace("^C", "");
     assert!(!left.contains(line), "{left}");
     left
 }
@@ -71,9 +72,9 @@ fn who_only_reads_is_interrupted_without_a_word() {
     let world = World::new(tapes::prompts(MANY));
     let tape = world.tape.to_str().unwrap();
     let mut pty = world.command(&["verify", tape]);
-    assert_eq!(interrupt(&mut pty, "verify run.jsonl  ").trim(), "^C");
+    assert_eq!(interrupt(&mut pty, "verify run.jsonl  ").trim(), "");
     let mut pty = world.command(&["search", tape, "no such words"]);
-    assert_eq!(interrupt(&mut pty, "search run.jsonl  ").trim(), "^C");
+    assert_eq!(interrupt(&mut pty, "search run.jsonl  ").trim(), "");
 }
 
 #[test]
