@@ -3,6 +3,8 @@
 //! A request carries a generation and its reply carries the same one, so that an answer
 //! nobody waits for any more is told from one that somebody does. Nothing here works.
 
+mod progress;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, RwLock};
@@ -16,8 +18,10 @@ use crate::debugger::{
     AgentRow, Alignment, ChangeRow, Debugger, Direction, Expanded, FileView, HitRow, Left,
     NamedFile, Refresh, RunRow, RunSource, Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
 };
-use crate::model::{self, Cursor, Place, Seq, StepNumber, TapePath};
+use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
 use crate::text::SafeText;
+
+pub use self::progress::{Progress, Reading, ReadingState};
 
 /// A job, and the number by which its reply is known.
 #[derive(Clone, Debug)]
@@ -569,41 +573,6 @@ pub enum Answer {
         /// Whether more may come.
         progress: Progress,
     },
-}
-
-/// How far the reading of a run is that is shown already.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
-    /// How much of it was read.
-    pub progress: model::Progress,
-    /// Whether it goes on.
-    pub state: ReadingState,
-}
-
-/// Whether the reading of a run goes on.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ReadingState {
-    /// It goes on.
-    Running,
-    /// It was stopped, and can go on.
-    Stopped,
-    /// All of it was read.
-    Whole,
-    /// The rest cannot be read, and why.
-    Failed(SafeText),
-}
-
-/// How far a search is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Progress {
-    /// More may come; how many of the steps were looked at.
-    Running(model::Progress),
-    /// That was all.
-    Finished,
-    /// There are more hits than anybody looks at.
-    Full,
-    /// It ended, and why.
-    Failed(SafeText),
 }
 
 /// Which files differ between two places.
