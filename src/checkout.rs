@@ -159,6 +159,14 @@ pub enum CheckoutError {
         /// Why.
         source: io::Error,
     },
+    /// Whoever was told how far it had come broke it off. What was written so far is there.
+    #[error("stopped after {written} of {of} entries")]
+    BrokenOff {
+        /// How many entries were written.
+        written: usize,
+        /// How many there are.
+        of: usize,
+    },
     /// The disk takes no more. What was written so far is there.
     #[error("writing stopped after {written} entries: {source}")]
     Stopped {

@@ -8,6 +8,7 @@
 //! user's directories come in as [`Places`].
 
 mod agents;
+mod behind;
 mod checkout;
 mod compact;
 mod compare;
@@ -26,6 +27,7 @@ mod notes;
 mod open;
 mod patch;
 mod paths;
+mod reading;
 mod recent;
 mod requests;
 mod rows;
@@ -55,12 +57,13 @@ pub use left::{Left, LeftView};
 pub use notes::{MAX_NOTE, Notes};
 pub use open::{Debugger, OpenError, OpenOptions, Places, Source};
 pub use patch::{Patch, PatchForm};
+pub use reading::{Rest, Slice};
 pub use recent::RecentRun;
 pub use rows::*;
 pub use runs::{MAX_TRANSCRIPTS, RunRow, RunSort, RunSource};
-pub use search::QueryError;
+pub use search::{QueryError, Search};
 pub use spots::{Direction, LocateError};
-pub use statistics::{ChurnRow, Statistics, ToolRow};
+pub use statistics::{ChurnRow, Count, Statistics, ToolRow};
 pub use verify::{Verified, VerifyStats};
 
 /// Something of a tape could not be read when it was wanted.

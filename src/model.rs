@@ -18,6 +18,7 @@ mod outcome;
 mod path;
 mod place;
 mod problem;
+mod progress;
 mod step;
 mod time;
 
@@ -34,5 +35,6 @@ pub use outcome::Outcome;
 pub use path::{PathError, TapePath};
 pub use place::{Place, PlaceError, Target};
 pub use problem::{Problem, ProblemKind};
+pub use progress::{Progress, Tell, Unit};
 pub use step::StepKind;
 pub use time::{Micros, WallTime};

@@ -30,19 +30,20 @@ pub mod format {}
 
 pub use blobs::{BlobError, BlobSource, MAX_BLOB, MAX_CHAIN};
 pub use bytes::TapeBytes;
-pub use compact::{CompactError, CompactOptions, Compacted, compact};
+pub use compact::{CompactError, CompactOptions, Compacted, compact, compact_telling};
 pub use follow::{Change, FollowState};
 pub use index::{
     AgentEntry, AgentStretch, BlobId, BlobTable, BranchEntry, BranchKind, EventEntry, Events,
-    Index, IndexSink, Indexed, Lane, StepEntry, StepFlags, StepTotal, Steps, TransactionEntry,
-    TransactionState,
+    Growth, Index, IndexSink, Indexed, Lane, StepEntry, StepFlags, StepTotal, Steps,
+    TransactionEntry, TransactionState,
 };
 pub use lines::{LineContent, Piece, read_line, to_text};
 pub use manifest::{Difference, Differences, Directory, DirectoryTexts, FileNode, Manifest, Node};
 pub use open::Tape;
+pub use read_ahead::{Block, ReadAhead};
 pub use recorder::{
     OnFailure, RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, build,
 };
 pub use scan::{Record, ScanEnd, ScanSink, scan};
-pub use verify::{ContentStats, Progress, SnapshotStats, Verified, VerifyStats, verify};
+pub use verify::{ContentStats, SnapshotStats, Verified, VerifyStats, verify};
 pub use watch::Watch;

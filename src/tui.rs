@@ -7,7 +7,7 @@
 //! | module | knows |
 //! |---|---|
 //! | [`action`], [`key`], `keymap` | what can be asked for, and by which keys: one table |
-//! | [`app`], `update`, `panes`, `folding`, `travel`, `against`, `play`, `scroll`, `search`, `prompt`, `palette`, `picker`, `notes`, `fuzzy`, `overlay` | the state, and what events do to it |
+//! | [`app`], `update`, `panes`, `folding`, `opening`, `travel`, `against`, `play`, `scroll`, `search`, `prompt`, `palette`, `picker`, `notes`, `fuzzy`, `overlay` | the state, and what events do to it |
 //! | `held`, `demand`, [`job`], [`worker`] | what is asked, what is shown meanwhile, who answers |
 //! | [`document`], [`difference`], [`highlight`], [`reading`], [`conversation`] | files and texts as rows, made by the worker |
 //! | `layout`, [`theme`], [`view`] | where everything stands and how it looks |
@@ -42,6 +42,7 @@ mod keyboard;
 mod keymap;
 mod layout;
 mod notes;
+mod opening;
 mod overlay;
 mod pace;
 mod palette;

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::ops::ControlFlow;
 
 use jukebox::debugger::{CheckoutOptions, Debugger, Expanded, OpenOptions, Source, Spot};
 use jukebox::model::{BlobHash, Certainty, EntryKind, Place, TapePath};
@@ -52,7 +53,12 @@ fn deep_directories_need_no_deep_stack() {
     let look = || {
         assert_eq!(paths(&run).len(), DEPTH + 1);
         let new = tempfile::tempdir().unwrap();
-        let written = run.checkout(end(&run).cursor, new.path(), CheckoutOptions::default());
+        let written = run.checkout(
+            end(&run).cursor,
+            new.path(),
+            CheckoutOptions::default(),
+            &mut |_| ControlFlow::Continue(()),
+        );
         assert!(written.unwrap().report.is_exact());
     };
     let thread = std::thread::Builder::new().stack_size(128 << 10);

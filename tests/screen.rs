@@ -37,6 +37,8 @@ mod nested;
 mod notes;
 #[path = "screen/numbers.rs"]
 mod numbers;
+#[path = "screen/opening.rs"]
+mod opening;
 #[path = "screen/palette.rs"]
 mod palette;
 #[path = "screen/paths.rs"]

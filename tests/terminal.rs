@@ -13,6 +13,8 @@
 mod hostile;
 #[path = "terminal/leaving.rs"]
 mod leaving;
+#[path = "terminal/progress.rs"]
+mod progress;
 #[path = "support/pty.rs"]
 mod pty;
 #[path = "support/tapes.rs"]

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::beneath::{Beneath, Refusal};
 use super::{CheckoutError, Entry, Item, OutsideLinks, Report, Row, Skipped};
-use crate::model::TapePath;
+use crate::model::{Progress, TapePath, Tell, Unit};
 use crate::tape::BlobSource;
 
 /// A tree to be written, with what is left out of it.
@@ -51,11 +51,27 @@ impl Plan {
     /// Writes the tree into a directory that is empty or not there yet; the one above it is.
     ///
     /// An entry that cannot be written is a row of the report. Only what would stop every
-    /// further one, such as a full disk, ends the work.
-    pub fn write(&self, directory: &Path, blobs: &dyn BlobSource) -> Result<Report, CheckoutError> {
+    /// further one, such as a full disk, ends the work, and a break of `tell`.
+    pub fn write(
+        &self,
+        directory: &Path,
+        blobs: &dyn BlobSource,
+        tell: &mut Tell<'_>,
+    ) -> Result<Report, CheckoutError> {
         let mut beneath = Beneath::open(directory)?;
         let mut report = Report::default();
         for (entry, skipped) in &self.entries {
+            let progress = Progress {
+                done: report.rows.len() as u64,
+                of: self.entries.len() as u64,
+                unit: Unit::Entries,
+            };
+            if tell(progress).is_break() {
+                return Err(CheckoutError::BrokenOff {
+                    written: report.rows.len() - report.skipped().count(),
+                    of: self.entries.len(),
+                });
+            }
             let skipped = match skipped {
                 Some(skipped) => Some(skipped.clone()),
                 None => match put(&mut beneath, entry, blobs) {

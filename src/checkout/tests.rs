@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -76,7 +77,11 @@ impl World {
 
     fn write(&self, entries: Vec<Entry>, links: OutsideLinks) -> Report {
         Plan::new(entries, links)
-            .write(&self.dest(), &self.blobs)
+            .write(
+                &self.dest(),
+                &self.blobs,
+                &mut |_| ControlFlow::Continue(()),
+            )
             .unwrap()
     }
 
@@ -187,7 +192,9 @@ fn a_directory_that_holds_anything_is_refused() {
     let world = World::new();
     let plan = Plan::new(Vec::new(), OutsideLinks::Skip);
     symlink("../outside", world.dest().join("out")).unwrap();
-    let refused = plan.write(&world.dest(), &world.blobs);
+    let refused = plan.write(&world.dest(), &world.blobs, &mut |_| {
+        ControlFlow::Continue(())
+    });
     assert!(matches!(refused, Err(CheckoutError::NotEmpty(_))));
 
     // Neither a link to an empty directory nor a file is one, with or without a slash.
@@ -195,17 +202,23 @@ fn a_directory_that_holds_anything_is_refused() {
     symlink("empty", world.temp.path().join("link")).unwrap();
     fs::write(world.temp.path().join("file"), "").unwrap();
     for name in ["link", "link/", "link/.", "file"] {
-        let refused = plan.write(&world.temp.path().join(name), &world.blobs);
+        let refused = plan.write(&world.temp.path().join(name), &world.blobs, &mut |_| {
+            ControlFlow::Continue(())
+        });
         assert!(
             matches!(refused, Err(CheckoutError::NotADirectory(_))),
             "{name}"
         );
     }
-    let refused = plan.write(&world.temp.path().join("a/b"), &world.blobs);
+    let refused = plan.write(&world.temp.path().join("a/b"), &world.blobs, &mut |_| {
+        ControlFlow::Continue(())
+    });
     assert!(matches!(refused, Err(CheckoutError::Directory { .. })));
     assert!(
-        plan.write(&world.temp.path().join("new"), &world.blobs)
-            .is_ok()
+        plan.write(&world.temp.path().join("new"), &world.blobs, &mut |_| {
+            ControlFlow::Continue(())
+        })
+        .is_ok()
     );
 }
 
@@ -257,7 +270,11 @@ fn what_cannot_be_written_is_a_row_and_the_rest_is_written() {
     assert!(!rehearsed.is_exact());
     assert_eq!(fs::read_dir(world.dest()).unwrap().count(), 0);
 
-    let report = plan.write(&world.dest(), &world.blobs).unwrap();
+    let report = plan
+        .write(&world.dest(), &world.blobs, &mut |_| {
+            ControlFlow::Continue(())
+        })
+        .unwrap();
     let words: Vec<_> = report
         .rows
         .iter()

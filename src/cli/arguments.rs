@@ -8,7 +8,8 @@ use std::path::Path;
 use super::environment::Environment;
 use super::failure::Failure;
 use super::output::warn;
-use crate::debugger::{Debugger, OpenOptions, Source, Spot};
+use super::progress::ProgressLine;
+use crate::debugger::{Debugger, OpenOptions, Rest, Source, Spot};
 use crate::model::{Cursor, Place};
 
 /// Problems of a tape that are told on the way; `verify` tells all.
@@ -55,6 +56,24 @@ pub(super) struct BranchArgs {
     outside: bool,
 }
 
+/// Whether a run is waited for that is being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// It is as it is.
+    None,
+    /// There may be nothing in it yet.
+    Awaited,
+}
+
+impl Growth {
+    fn options(self, options: OpenOptions) -> OpenOptions {
+        OpenOptions {
+            awaits_content: self == Self::Awaited,
+            ..options
+        }
+    }
+}
+
 impl SourceArgs {
     /// Whether anything was typed.
     pub(super) const fn has_any(&self) -> bool {
@@ -68,18 +87,34 @@ impl SourceArgs {
         Ok(run)
     }
 
-    /// Opens a run that is being written: there may be nothing in it yet.
-    pub(super) fn open_growing(
+    /// Opens a run that may be being written, to the end that it has now.
+    pub(super) fn open_whole(
         &self,
         tape: &OsStr,
+        growth: Growth,
         around: &Environment,
     ) -> Result<Debugger, Failure> {
+        match growth {
+            Growth::None => self.open(tape, around),
+            Growth::Awaited => self.open_telling(tape, growth, around),
+        }
+    }
+
+    /// Opens a run as far as it takes to show something, with what is still to be read of it.
+    pub(super) fn begin(
+        &self,
+        tape: &OsStr,
+        growth: Growth,
+        around: &Environment,
+    ) -> Result<(Debugger, Option<Rest>), Failure> {
         let source = source(tape);
-        let options = OpenOptions {
-            awaits_content: true,
-            ..self.options(&source, around)
-        };
-        Ok(Debugger::open(source, &options)?)
+        let options = growth.options(self.options(&source, around));
+        let (run, rest) = Debugger::begin(source, &options)?;
+        // Of a run that is read later, what is wrong with it is said on the screen.
+        if growth == Growth::None && rest.is_none() {
+            tell_problems(&run);
+        }
+        Ok((run, rest))
     }
 
     /// Opens no run, for a screen on which one is chosen.
@@ -89,9 +124,19 @@ impl SourceArgs {
     }
 
     fn open_quietly(&self, tape: &OsStr, around: &Environment) -> Result<Debugger, Failure> {
+        self.open_telling(tape, Growth::None, around)
+    }
+
+    fn open_telling(
+        &self,
+        tape: &OsStr,
+        growth: Growth,
+        around: &Environment,
+    ) -> Result<Debugger, Failure> {
         let source = source(tape);
-        let options = self.options(&source, around);
-        Ok(Debugger::open(source, &options)?)
+        let options = growth.options(self.options(&source, around));
+        let mut line = ProgressLine::new("read", &short_name(tape), around);
+        line.watch(|tell| Debugger::open_telling(source, &options, tell))
     }
 
     /// How a run from this source is opened or imported.
@@ -102,6 +147,15 @@ impl SourceArgs {
             file_history: around.places.file_history_of(source),
             ..OpenOptions::default()
         }
+    }
+}
+
+/// What to call a file in a line that has other things to say.
+pub(super) fn short_name(path: &OsStr) -> String {
+    let name = Path::new(path).file_name().unwrap_or(path);
+    match name.to_string_lossy() {
+        name if name == "-" => "standard input".to_owned(),
+        name => name.into_owned(),
     }
 }
 
@@ -134,6 +188,11 @@ fn tell_problems(run: &Debugger) {
 }
 
 impl TapeArgs {
+    /// The line that says how far it has come with something that it does to the run.
+    pub(super) fn progress(&self, what: &str, around: &Environment) -> ProgressLine {
+        ProgressLine::new(what, &short_name(&self.tape), around)
+    }
+
     /// Opens the run.
     pub(super) fn open(&self, around: &Environment) -> Result<Debugger, Failure> {
         self.source.open(&self.tape, around)

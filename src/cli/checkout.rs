@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::arguments::PlaceArgs;
+use super::arguments::{PlaceArgs, short_name};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::fields;
 use super::output::{Output, Style};
+use super::progress::ProgressLine;
 use crate::debugger::{Checkout, CheckoutOptions, CheckoutRow, Doubt, OutsideLinks, Skipped};
 use crate::text::{SafeText, human};
 
@@ -57,9 +58,10 @@ impl Args {
                 Doubt::WriteKnown
             },
         };
-        let done = looked
-            .run
-            .checkout(looked.spot.cursor, &self.directory, options)?;
+        let (run, at) = (&looked.run, looked.spot.cursor);
+        let name = short_name(self.directory.as_os_str());
+        let mut line = ProgressLine::new("write", &name, around);
+        let done = line.watch(|tell| run.checkout(at, &self.directory, options, tell))?;
         if self.json {
             out.json(&self.object(&done))?;
         } else {

@@ -45,7 +45,10 @@ impl Args {
             keep_from: self.keep_from(&run)?,
             ..CompactOptions::default()
         };
-        let done = run.compact(&self.output, &options)?;
+        let done = {
+            let mut line = self.tape.progress("compact", around);
+            line.watch(|tell| run.compact(&self.output, &options, tell))?
+        };
         if self.json {
             out.json(&json!({
                 "output": self.output.to_string_lossy(),

@@ -5,6 +5,7 @@
 
 use std::env;
 use std::io::{self, IsTerminal as _};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use crate::debugger::Places;
@@ -25,6 +26,9 @@ pub(super) struct Environment {
     pub(super) no_color: bool,
     /// Columns of the terminal, or as many as a page has.
     pub(super) columns: usize,
+    /// Columns of the terminal that standard error is, where it is one that can take a row
+    /// back.
+    pub(super) error_columns: Option<usize>,
 }
 
 impl Environment {
@@ -45,7 +49,9 @@ impl Environment {
             has_terminal,
             has_screen: has_terminal && has_controlling_terminal(),
             no_color: is_dumb || is_unwanted,
-            columns: columns().unwrap_or(COLUMNS),
+            columns: columns(io::stdout()).unwrap_or(COLUMNS),
+            error_columns: (io::stderr().is_terminal() && !is_dumb)
+                .then(|| columns(io::stderr()).unwrap_or(COLUMNS)),
         }
     }
 }
@@ -68,12 +74,12 @@ fn has_controlling_terminal() -> bool {
         || open("/dev/tty", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).is_ok()
 }
 
-fn columns() -> Option<usize> {
+fn columns(terminal: impl AsFd) -> Option<usize> {
     let asked = env::var("COLUMNS")
         .ok()
         .and_then(|text| text.parse::<usize>().ok());
     let measured = || {
-        let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+        let size = rustix::termios::tcgetwinsize(terminal).ok()?;
         Some(usize::from(size.ws_col))
     };
     asked.or_else(measured).filter(|columns| *columns >= 20)

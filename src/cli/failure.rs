@@ -68,6 +68,8 @@ enum Kind {
     Conflict,
     /// The machine does not allow it.
     Machine,
+    /// A signal ended it, of this number.
+    Signal(i32),
 }
 
 impl Failure {
@@ -91,6 +93,16 @@ impl Failure {
         Self::new(Kind::Machine, line)
     }
 
+    /// It ended early, and there is nothing to say about it.
+    pub(super) fn stopped() -> Self {
+        Self::new(Kind::NobodyReads, "")
+    }
+
+    /// The same, because of this signal: the code is the one that shells use.
+    pub(super) fn ended_by(self, signal: i32) -> Self {
+        Self::new(Kind::Signal(signal), self.line)
+    }
+
     fn new(kind: Kind, line: impl Into<String>) -> Self {
         Self {
             kind,
@@ -106,12 +118,13 @@ impl Failure {
             Kind::Unusable => 2,
             Kind::Conflict => 3,
             Kind::Machine => 4,
+            Kind::Signal(number) => Answer::signal(number).code(),
         }
     }
 
     /// What to say of it, not yet made safe; `None` where there is nothing to say.
     pub(super) fn line(&self) -> Option<&str> {
-        (self.kind != Kind::NobodyReads).then_some(&self.line)
+        (!self.line.is_empty()).then_some(&self.line)
     }
 }
 
@@ -135,10 +148,11 @@ impl From<OpenError> for Failure {
             OpenError::UnknownFormat(_)
             | OpenError::NotYet { .. }
             | OpenError::NothingReadable { .. } => "; the file is untouched",
-            OpenError::Import(_) | OpenError::Io(..) => "",
+            OpenError::Import(_) | OpenError::Io(..) | OpenError::Stopped(_) => "",
         };
         match error {
             OpenError::Import(error) => (*error).into(),
+            OpenError::Stopped(_) => Self::stopped(),
             error => Self::unusable(format!("{error}{hint}")),
         }
     }
@@ -151,6 +165,7 @@ impl From<ImportError> for Failure {
             ImportError::Base(error) => {
                 Self::unusable(format!("{error}; --base takes a directory, or git:COMMIT"))
             }
+            ImportError::Stopped => Self::no(format!("{error}; nothing was written")),
             ImportError::Read(_) => Self::unusable(format!("{error}; nothing was written")),
             ImportError::Exists(_) => {
                 Self::conflict(format!("{error}; nothing was written: name a new file"))
@@ -213,6 +228,9 @@ impl From<CheckoutError> for Failure {
             CheckoutError::Directory { .. } => {
                 Self::unusable(format!("{error}; nothing was written"))
             }
+            CheckoutError::BrokenOff { .. } => Self::no(format!(
+                "{error}; they are still there, and nothing else was touched"
+            )),
             CheckoutError::Stopped { .. } => Self::machine(format!(
                 "{error}; they are still there, and nothing else was touched"
             )),
@@ -231,6 +249,9 @@ impl From<CompactError> for Failure {
             }
             CompactError::KeepFrom(_) => Self::unusable(format!("{error}; nothing was written")),
             CompactError::Io { .. } => Self::machine(format!("{error}; the old tape is untouched")),
+            CompactError::Stopped => Self::no(format!(
+                "{error}; nothing was written, and the old tape is untouched"
+            )),
             CompactError::Differs(_) => Self::no(error.to_string()),
         }
     }

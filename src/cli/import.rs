@@ -6,11 +6,12 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::arguments::{SourceArgs, source};
+use super::arguments::{SourceArgs, short_name, source};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::fields;
 use super::output::{Output, Style};
+use super::progress::ProgressLine;
 use crate::debugger::{self, ImportReport};
 use crate::text::SafeText;
 use crate::text::human::plural;
@@ -51,9 +52,10 @@ impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
         let source = source(&self.file);
         let options = self.source.options(&source, around);
+        let mut line = ProgressLine::new("import", &short_name(&self.file), around);
         let report = match &self.output {
-            Some(tape) => debugger::import(source, tape, &options)?,
-            None => debugger::import_report(source, &options)?,
+            Some(tape) => line.watch(|tell| debugger::import(source, tape, &options, tell))?,
+            None => line.watch(|tell| debugger::import_report(source, &options, tell))?,
         };
         if self.json {
             out.json(&self.object(&report))?;

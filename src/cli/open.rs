@@ -7,18 +7,18 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::When;
-use super::arguments::{Second, SourceArgs, split};
+use super::arguments::{Growth, Second, SourceArgs, split};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
-use crate::debugger::{Debugger, RunSource};
+use crate::debugger::{Debugger, Rest, RunSource};
 use crate::model::Place;
 
 /// What can show a run.
 pub trait Screen {
-    /// Shows it until the user has seen enough.
-    fn show(&self, run: Debugger, start: Start) -> Result<Answer, Failure>;
+    /// Shows it until the user has seen enough, and reads the rest of it meanwhile.
+    fn show(&self, run: Debugger, rest: Option<Rest>, start: Start) -> Result<Answer, Failure>;
 
-    /// Draws one picture of it.
+    /// Draws one picture of a run that was read whole.
     fn draw(&self, run: Debugger, start: Start, frame: &FrameRequest) -> Result<String, Failure>;
 }
 
@@ -154,12 +154,20 @@ impl Args {
         };
         let (tape, place) = split(typed)?;
         let is_named = tape.len() < typed.len();
-        let run = if self.follow {
-            self.source.open_growing(tape, around)?
+        let growth = if self.follow {
+            Growth::Awaited
         } else {
-            self.source.open(tape, around)?
+            Growth::None
         };
-        run.locate(&place)?;
+        // A picture, and a run that is held against another, take all of it at once.
+        let (run, rest) = if self.look.frame.is_some() || self.against.is_some() {
+            (self.source.open_whole(tape, growth, around)?, None)
+        } else {
+            self.source.begin(tape, growth, around)?
+        };
+        if rest.is_none() {
+            run.locate(&place)?;
+        }
         let typed = self.against.as_deref().map(Second::read).transpose()?;
         let against = match typed {
             None => None,
@@ -182,7 +190,7 @@ impl Args {
             is_following: self.follow,
             ..self.look.start(around, colors)
         };
-        self.look.show(run, start, around, screen)
+        self.look.show(run, rest, start, around, screen)
     }
 
     /// Shows the runs that can be opened.
@@ -203,7 +211,7 @@ impl Args {
             is_choosing: true,
             ..start
         };
-        self.look.show(run, start, around, screen)
+        self.look.show(run, None, start, around, screen)
     }
 }
 
@@ -216,7 +224,7 @@ impl DemoArgs {
     ) -> Result<Answer, Failure> {
         let run = around.places.open(&RunSource::Demo)?;
         let start = self.look.start(around, colors);
-        self.look.show(run, start, around, screen)
+        self.look.show(run, None, start, around, screen)
     }
 }
 
@@ -249,6 +257,7 @@ impl LookArgs {
     fn show(
         &self,
         run: Debugger,
+        rest: Option<Rest>,
         start: Start,
         around: &Environment,
         screen: &dyn Screen,
@@ -264,7 +273,7 @@ impl LookArgs {
                     "the screen needs a terminal; `jukebox log TAPE` prints the steps{instead}"
                 )));
             }
-            return screen.show(run, start);
+            return screen.show(run, rest, start);
         };
         let frame = FrameRequest {
             keys: self.keys.clone(),

@@ -139,6 +139,11 @@ pub(super) fn warn(line: &str) {
     complain(&text);
 }
 
+/// Puts this in the place of the row that the cursor is in, on a terminal on standard error.
+pub(super) fn status(line: &str) {
+    complain(&format!("\r{line}\x1b[K"));
+}
+
 /// Writes a text that is safe already to standard error.
 pub(super) fn complain(text: &str) {
     let _nobody_reads = io::stderr().write_all(text.as_bytes());

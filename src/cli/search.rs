@@ -1,6 +1,7 @@
 //! `jukebox search`: a line per hit, over all events of a branch.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
 
 use serde_json::json;
 
@@ -8,7 +9,7 @@ use super::arguments::{BranchArgs, TapeArgs};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::output::{Output, Style};
-use crate::debugger::HitRow;
+use crate::debugger::{HitRow, Search};
 use crate::text::SafeText;
 
 /// Search the events of a run for words and fields
@@ -39,23 +40,26 @@ impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
         let run = self.tape.open(around)?;
         let line = self.branch.line(&run)?;
-        let mut written = Ok(());
-        let mut hits = 0_u64;
-        let is_stopped = Cell::new(false);
-        run.search(
-            &self.query.join(" "),
-            line,
-            &|| is_stopped.get(),
-            &mut |hit| {
-                if is_stopped.get() {
-                    return;
-                }
+        let search = Search::new(&self.query.join(" "), line)?;
+        let progress = RefCell::new(self.tape.progress("search", around));
+        let (mut hits, mut written) = (0_u64, Ok(()));
+        let is_over = Cell::new(false);
+        let mut tell = |done| {
+            if is_over.get() {
+                return ControlFlow::Break(());
+            }
+            progress.borrow_mut().tell(done)
+        };
+        let flow = run.search(search, &mut tell, &mut |hit| {
+            if !is_over.get() {
                 hits += 1;
+                progress.borrow_mut().erase();
                 written = self.print(&hit, out);
-                is_stopped.set(written.is_err());
-            },
-        )?;
+                is_over.set(written.is_err());
+            }
+        });
         written?;
+        progress.into_inner().end(flow)?;
         Ok(Answer::no_if(hits == 0))
     }
 
@@ -70,6 +74,10 @@ impl Args {
         } else {
             let place = SafeText::line(&format!("{:>5}  {:<10} ", hit.spot.step.0, hit.field));
             out.spans(&[(Style::Place, &place), (Style::Plain, &hit.line)])?;
+        }
+        // On a terminal, the next state of the line must not stand before the hit.
+        if out.has_terminal() {
+            out.flush()?;
         }
         Ok(())
     }

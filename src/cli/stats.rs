@@ -43,7 +43,9 @@ impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
         let run = self.tape.open(around)?;
         let line = self.branch.line(&run)?;
-        let statistics = run.statistics(line, &|| false).unwrap_or_default();
+        let mut progress = self.tape.progress("count", around);
+        let statistics =
+            progress.watch(|tell| run.statistics(line, tell).ok_or(Failure::stopped()))?;
         if self.json {
             out.json(&object(&statistics))?;
         } else {

@@ -36,7 +36,11 @@ file events from a snapshot to an event; mean_way_without: from the start of the
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
         let run = self.tape.open_quietly(around)?;
-        let found = run.verify()?;
+        let mut line = self.tape.progress("verify", around);
+        let found = line.watch(|tell| {
+            let found = run.verify(tell)?;
+            found.is_complete.then_some(found).ok_or(Failure::stopped())
+        })?;
         if self.json {
             let mut object = json!({
                 "events": found.events,

@@ -7,7 +7,7 @@ pub use crate::checkout::{
     CheckoutError, OutsideLinks, Report as CheckoutReport, Row as CheckoutRow, Skipped,
 };
 use crate::checkout::{Entry, Item, Plan};
-use crate::model::{Cursor, EntryKind};
+use crate::model::{Cursor, EntryKind, Tell};
 use crate::state::{Child, ContentRef};
 
 /// How a tree is written.
@@ -40,12 +40,14 @@ pub struct Checkout {
 
 impl Debugger {
     /// Writes the tree of a place into a directory that is empty or not there yet. Costs a
-    /// read of every content; with [`Doubt::WriteNothing`] two of those that are not cached.
+    /// read of every content; with [`Doubt::WriteNothing`] two of those that are not cached. A
+    /// break of `tell` ends it, and leaves what was written.
     pub fn checkout(
         &self,
         at: Cursor,
         directory: &Path,
         options: CheckoutOptions,
+        tell: &mut Tell<'_>,
     ) -> Result<Checkout, CheckoutError> {
         let plan = Plan::new(self.entries(at), options.links);
         if options.doubt == Doubt::WriteNothing {
@@ -56,7 +58,7 @@ impl Debugger {
             }
         }
         Ok(Checkout {
-            report: plan.write(directory, &self.tape)?,
+            report: plan.write(directory, &self.tape, tell)?,
             is_written: true,
         })
     }

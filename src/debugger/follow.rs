@@ -74,9 +74,9 @@ impl Origin {
 
 impl Debugger {
     /// Looks at the file again and takes in what is new. Costs the reading of that; of a
-    /// transcript that grew, its import.
+    /// transcript that grew, its import. Before all of the run was read, nothing is new.
     pub fn refresh(&mut self) -> Result<Refresh, ReadError> {
-        let Some(origin) = &mut self.origin else {
+        let Some(origin) = self.origin.as_mut().filter(|_| self.is_whole) else {
             return Ok(Refresh::Unchanged);
         };
         match origin.follow.look()? {

@@ -10,13 +10,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use super::behind::{Behind, Task};
 use super::open::Opened;
 use super::{OpenError, OpenOptions, Source};
 use crate::import::Report;
 use crate::import::base::{BaseError, open_base, proposed_base};
-use crate::import::claude_code::{self, Options, Transcript};
+use crate::import::claude_code::{self, Options, Survey, Transcript};
 use crate::model::{
-    Body, Certainty, Cursor, EntryKind, Event, Header, Outcome, Problem, ProblemKind,
+    Body, Certainty, Cursor, EntryKind, Event, Header, Outcome, Problem, ProblemKind, Progress,
+    Tell,
 };
 use crate::state::State;
 use crate::tape::{
@@ -44,6 +46,9 @@ pub enum ImportError {
     /// The transcript could not be read.
     #[error("{0}")]
     Read(String),
+    /// Whoever was told how far it had come broke it off.
+    #[error("the import was stopped")]
+    Stopped,
     /// There is a file already where the tape should be.
     #[error("{} exists", .0.display())]
     Exists(PathBuf),
@@ -70,16 +75,33 @@ impl From<Imported> for ImportError {
     fn from(error: Imported) -> Self {
         match error {
             Imported::Write(error) => error.into(),
+            Imported::Stopped => Self::Stopped,
             read @ Imported::Read { .. } => Self::Read(read.to_string()),
         }
     }
 }
 
-/// Imports a transcript to a new tape at `out`, which must not exist yet.
-pub fn import(source: Source, out: &Path, options: &OpenOptions) -> Result<Report, ImportError> {
+/// What is done, in percent, when a transcript was surveyed.
+const SURVEYED: u64 = 10;
+
+/// Imports a transcript to a new tape at `out`, which must not exist yet. A break of `tell`
+/// leaves nothing behind.
+pub fn import(
+    source: Source,
+    out: &Path,
+    options: &OpenOptions,
+    tell: &mut Tell<'_>,
+) -> Result<Report, ImportError> {
     let opened = Opened::expect_transcript(source)?;
+    let importer = importer_options(options)?;
+    let survey = survey(opened.transcript(), &importer, tell)?;
     let mut begun = Begun::default();
-    let mut report = import_to(opened.transcript(), out, options, &mut begun)?;
+    let surveyed = Surveyed {
+        transcript: opened.transcript(),
+        importer: &importer,
+        survey: &survey,
+    };
+    let mut report = surveyed.import_to(out, &mut begun, tell)?;
     report.files = census(TapeBytes::File(File::open(out)?.into()))?;
     begun.keep();
     Ok(report)
@@ -105,9 +127,20 @@ impl Drop for Begun {
 }
 
 /// Imports a transcript into memory, to see what the import makes of it.
-pub fn import_report(source: Source, options: &OpenOptions) -> Result<Report, ImportError> {
+pub fn import_report(
+    source: Source,
+    options: &OpenOptions,
+    tell: &mut Tell<'_>,
+) -> Result<Report, ImportError> {
     let opened = Opened::expect_transcript(source)?;
-    let (mut report, bytes) = import_into_memory(opened.transcript(), options)?;
+    let importer = importer_options(options)?;
+    let survey = survey(opened.transcript(), &importer, tell)?;
+    let surveyed = Surveyed {
+        transcript: opened.transcript(),
+        importer: &importer,
+        survey: &survey,
+    };
+    let (mut report, bytes) = surveyed.import_into_memory(tell)?;
     report.files = census(bytes)?;
     Ok(report)
 }
@@ -130,88 +163,139 @@ fn census(bytes: TapeBytes) -> io::Result<BTreeMap<Certainty, u64>> {
     Ok(files)
 }
 
-fn import_to(
+fn survey(
     transcript: Transcript<'_>,
-    out: &Path,
-    options: &OpenOptions,
-    begun: &mut Begun,
-) -> Result<Report, ImportError> {
-    let (report, recorder) =
-        claude_code::import(transcript, &importer_options(options)?, |header| {
-            let recorder = Recorder::create(out, header, recorder_options())?;
-            begun.0 = Some(out.to_owned());
-            Ok(recorder)
-        })?;
-    finish(recorder, &report)?;
-    Ok(report)
+    importer: &Options,
+    tell: &mut Tell<'_>,
+) -> Result<Survey, ImportError> {
+    let tell = &mut |progress: Progress| tell(progress.within(0, SURVEYED));
+    Ok(claude_code::survey::<RecordError>(
+        transcript, importer, tell,
+    )?)
 }
 
-pub(super) fn import_into_memory(
-    transcript: Transcript<'_>,
-    options: &OpenOptions,
-) -> Result<(Report, TapeBytes), ImportError> {
-    let (report, recorder) =
-        claude_code::import(transcript, &importer_options(options)?, |header| {
-            Recorder::in_memory(header, recorder_options())
-        })?;
-    let bytes = recorder.bytes();
-    finish(recorder, &report)?;
-    Ok((report, bytes))
+/// A transcript that can be imported.
+struct Surveyed<'a> {
+    transcript: Transcript<'a>,
+    importer: &'a Options,
+    survey: &'a Survey,
 }
+
+impl Surveyed<'_> {
+    fn import_to(
+        &self,
+        out: &Path,
+        begun: &mut Begun,
+        tell: &mut Tell<'_>,
+    ) -> Result<Report, ImportError> {
+        let recorder = Recorder::create(out, self.survey.header(), recorder_options())?;
+        begun.0 = Some(out.to_owned());
+        self.import_with(recorder, tell)
+    }
+
+    fn import_into_memory(&self, tell: &mut Tell<'_>) -> Result<(Report, TapeBytes), ImportError> {
+        let recorder = Recorder::in_memory(self.survey.header(), recorder_options())?;
+        let bytes = recorder.bytes();
+        Ok((self.import_with(recorder, tell)?, bytes))
+    }
+
+    fn import_with(&self, recorder: Recorder, tell: &mut Tell<'_>) -> Result<Report, ImportError> {
+        let tell = &mut |progress: Progress| tell(progress.within(SURVEYED, 100));
+        let (transcript, survey) = (self.transcript, self.survey);
+        let (report, recorder) =
+            claude_code::import_surveyed(transcript, survey, self.importer, recorder, tell)?;
+        finish(recorder, &report)?;
+        Ok(report)
+    }
+
+    /// Imports beside the place where the tape is kept, and moves it there when it is whole.
+    fn keep(&self, kept: &Path, tell: &mut Tell<'_>) -> Result<File, ImportError> {
+        let directory = kept.parent().unwrap_or(kept);
+        fs::create_dir_all(directory)?;
+        let part = tempfile::Builder::new()
+            .prefix(".part-")
+            .tempdir_in(directory)?;
+        let tape = part.path().join("tape.jsonl");
+        let mut begun = Begun::default();
+        self.import_to(&tape, &mut begun, tell)?;
+        let file = put_in_place(&tape, kept)?;
+        begun.keep();
+        Ok(file)
+    }
+}
+
+/// Moves a tape that is whole to where it is kept.
+pub(super) fn put_in_place(tape: &Path, kept: &Path) -> io::Result<File> {
+    let file = File::open(tape)?;
+    // After a crash of the machine, half a tape must not stand there for the whole run.
+    file.sync_all()?;
+    fs::rename(tape, kept)?;
+    Ok(file)
+}
+
+/// Where the tape of a transcript comes from.
+pub(super) enum TapeOf {
+    /// It is there.
+    Whole(TapeBytes),
+    /// It is being written.
+    Behind(Behind),
+}
+
+/// How much of a transcript is imported before anything of it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Haste {
+    /// All of it.
+    None,
+    /// Of a large one, not more than it takes.
+    ShowSoon,
+}
+
+/// A transcript smaller than this is imported in no time.
+const LARGE: u64 = 4 << 20;
 
 /// The tape of a transcript: the one that is kept, or a new one.
 pub(super) fn imported(
-    transcript: Transcript<'_>,
+    opened: &Opened,
     options: &OpenOptions,
-) -> Result<TapeBytes, ImportError> {
+    haste: Haste,
+    tell: &mut Tell<'_>,
+) -> Result<TapeOf, ImportError> {
+    let importer = importer_options(options)?;
+    let survey = survey(opened.transcript(), &importer, tell)?;
     // Another base gives another tape, and so does every growth of the transcript: such a
     // one is kept only where the user says so.
-    let Some(directory) = options
-        .places
-        .imports
-        .as_ref()
-        .filter(|_| options.base.is_none() && !options.awaits_content)
-    else {
-        return Ok(import_into_memory(transcript, options)?.1);
+    let directory = options.places.imports.as_ref();
+    let directory = directory.filter(|_| options.base.is_none() && !options.awaits_content);
+    let kept = directory.map(|directory| directory.join(format!("{}.jsonl", survey.header().id)));
+    if let Some(kept) = &kept
+        && let Ok(file) = File::open(kept)
+    {
+        return Ok(TapeOf::Whole(TapeBytes::File(file.into())));
+    }
+    if haste == Haste::ShowSoon && survey.bytes >= LARGE {
+        let task = Task {
+            source: opened.lasting(),
+            options: importer,
+            survey,
+            kept,
+        };
+        return Ok(TapeOf::Behind(task.begin()?));
+    }
+    let surveyed = Surveyed {
+        transcript: opened.transcript(),
+        importer: &importer,
+        survey: &survey,
     };
-    let importer = importer_options(options)?;
-    let kept = directory.join(format!(
-        "{}.jsonl",
-        claude_code::tape_id(transcript, &importer)?
-    ));
-    if let Ok(file) = File::open(&kept) {
-        return Ok(TapeBytes::File(file.into()));
-    }
-    match keep(transcript, directory, &kept, options) {
-        Ok(file) => Ok(TapeBytes::File(file.into())),
+    let kept = kept.as_deref().map(|kept| surveyed.keep(kept, tell));
+    let bytes = match kept {
+        Some(Ok(file)) => TapeBytes::File(file.into()),
         // A full disk or a read-only home must not keep anybody from looking.
-        Err(ImportError::Write(_) | ImportError::Place(_)) => {
-            Ok(import_into_memory(transcript, options)?.1)
+        None | Some(Err(ImportError::Write(_) | ImportError::Place(_))) => {
+            surveyed.import_into_memory(tell)?.1
         }
-        Err(error) => Err(error),
-    }
-}
-
-/// Imports beside the place where the tape is kept, and moves it there when it is whole.
-fn keep(
-    transcript: Transcript<'_>,
-    directory: &Path,
-    kept: &Path,
-    options: &OpenOptions,
-) -> Result<File, ImportError> {
-    fs::create_dir_all(directory)?;
-    let part = tempfile::Builder::new()
-        .prefix(".part-")
-        .tempdir_in(directory)?;
-    let tape = part.path().join("tape.jsonl");
-    let mut begun = Begun::default();
-    import_to(transcript, &tape, options, &mut begun)?;
-    let file = File::open(&tape)?;
-    // After a crash of the machine, half a tape must not stand there for the whole run.
-    file.sync_all()?;
-    fs::rename(&tape, kept)?;
-    begun.keep();
-    Ok(file)
+        Some(Err(error)) => return Err(error),
+    };
+    Ok(TapeOf::Whole(bytes))
 }
 
 /// What a person should know of the base that was named, if there is a better one.
@@ -240,7 +324,7 @@ fn importer_options(options: &OpenOptions) -> Result<Options, ImportError> {
 
 /// An import can be done again: it need not be on the disk before it goes on. It takes no
 /// snapshots: a transcript shows some files, and a snapshot is a word about all of them.
-fn recorder_options() -> RecorderOptions {
+pub(super) fn recorder_options() -> RecorderOptions {
     RecorderOptions {
         sync: SyncPolicy::None,
         snapshots: SnapshotPolicy::Never,
@@ -250,7 +334,7 @@ fn recorder_options() -> RecorderOptions {
 
 /// Ends a tape that was imported. What was wrong with the transcript, and what of it was
 /// not understood, is kept in it.
-fn finish(mut recorder: Recorder, report: &Report) -> Result<(), RecordError> {
+pub(super) fn finish(mut recorder: Recorder, report: &Report) -> Result<(), RecordError> {
     let problems = report.problems.len();
     if problems > 0 || !report.not_understood.is_empty() {
         let mut note = Event::new(Body::Note {

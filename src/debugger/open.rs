@@ -4,14 +4,17 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::behind::{self, Behind};
 use super::follow::{Origin, Sort};
-use super::import::{self, ImportError};
+use super::import::{self, Haste, ImportError, TapeOf};
+use super::reading::Rest;
 use crate::import::claude_code::Transcript;
 use crate::import::{Format, sniff};
-use crate::model::{Header, Problem};
+use crate::model::{Header, Problem, Tell};
 use crate::state::State;
 use crate::tape::{Tape, TapeBytes};
 
@@ -28,6 +31,18 @@ pub struct Debugger {
     /// Of a run that came from a file, where to look again.
     pub(super) origin: Option<Origin>,
     pub(super) places: Places,
+    /// Whether all of it was read.
+    pub(super) is_whole: bool,
+    pub(super) made: Made,
+}
+
+/// How a tape was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    /// While the run was.
+    Recorded,
+    /// From a transcript; its end tells what was wrong with that.
+    Imported,
 }
 
 /// Where a run comes from.
@@ -111,6 +126,9 @@ pub enum OpenError {
     /// It could not be read.
     #[error("{0} could not be read: {1}")]
     Io(String, io::Error),
+    /// Whoever was told how far it had come broke it off.
+    #[error("{0} was not read to its end")]
+    Stopped(String),
 }
 
 impl OpenError {
@@ -133,13 +151,43 @@ impl Debugger {
     /// Opens a run. Costs one pass over its lines; of a transcript that was not opened
     /// before, its import.
     pub fn open(source: Source, options: &OpenOptions) -> Result<Self, OpenError> {
+        Self::open_telling(source, options, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Opens a run, and tells how far that has come.
+    pub fn open_telling(
+        source: Source,
+        options: &OpenOptions,
+        tell: &mut Tell<'_>,
+    ) -> Result<Self, OpenError> {
+        let (mut run, rest) = Self::begin_telling(source, options, Haste::None, tell)?;
+        if let Some(rest) = rest
+            && run.read_rest(rest, tell)?.is_break()
+        {
+            return Err(OpenError::Stopped(run.name));
+        }
+        Ok(run)
+    }
+
+    /// Opens a run as far as it takes to show something. What is still to be read of it comes
+    /// beside it, and is to be [taken in](Self::take_in).
+    pub fn begin(source: Source, options: &OpenOptions) -> Result<(Self, Option<Rest>), OpenError> {
+        let tell = &mut |_| ControlFlow::Continue(());
+        Self::begin_telling(source, options, Haste::ShowSoon, tell)
+    }
+
+    fn begin_telling(
+        source: Source,
+        options: &OpenOptions,
+        haste: Haste,
+        tell: &mut Tell<'_>,
+    ) -> Result<(Self, Option<Rest>), OpenError> {
         let places = options.places.clone();
         let built_in = |name: &str, bytes: &[u8]| {
-            let run = Self::open_tape(name.to_owned(), TapeBytes::Memory(bytes.into()))?;
-            Ok(Self {
-                places: places.clone(),
-                ..run
-            })
+            let bytes = TapeBytes::Memory(bytes.into());
+            let (mut run, rest) = Self::begin_tape(name.to_owned(), bytes, Made::Recorded)?;
+            run.places = places.clone();
+            Ok((run, rest))
         };
         let opened = match source {
             Source::Demo => return built_in("demo", DEMO),
@@ -149,29 +197,33 @@ impl Debugger {
         // Looked at before it is read, so that nothing that is written meanwhile is missed.
         let origin = opened.origin(options)?;
         let bytes = TapeBytes::File(Arc::clone(&opened.file));
-        let (run, sort) = match sniffed(&opened.name, &bytes)? {
-            Format::NativeTape => (Self::open_tape(opened.name, bytes)?, Sort::Tape),
+        let ((mut run, rest), sort) = match sniffed(&opened.name, &bytes)? {
+            Format::NativeTape => (
+                Self::begin_tape(opened.name, bytes, Made::Recorded)?,
+                Sort::Tape,
+            ),
             Format::ClaudeCode => {
-                let tape = import::imported(opened.transcript(), options)
+                let tape = import::imported(&opened, options, haste, tell)
                     .map_err(|error| OpenError::Import(Box::new(error)))?;
-                let mut run = Self::open_tape(opened.name, tape)?;
-                let provenance = import::Provenance::of(&run.tape);
-                run.transcript_problems = provenance.problems;
-                run.notices = provenance.notices;
+                let (mut run, rest) = match tape {
+                    TapeOf::Whole(bytes) => Self::begin_tape(opened.name, bytes, Made::Imported)?,
+                    TapeOf::Behind(import) => Self::begin_behind(opened.name, import)?,
+                };
                 run.notices.extend(import::proposal(&run.header, options));
-                (run, Sort::Whole)
+                ((run, rest), Sort::Whole)
             }
             Format::Empty if options.awaits_content => {
                 let nothing = TapeBytes::Memory([].into());
-                (Self::open_tape(opened.name, nothing)?, Sort::Whole)
+                (
+                    Self::begin_tape(opened.name, nothing, Made::Recorded)?,
+                    Sort::Whole,
+                )
             }
             format => return Err(OpenError::unreadable(opened.name, format)),
         };
-        Ok(Self {
-            origin: origin.map(|origin| origin.read_on_as(sort)),
-            places,
-            ..run
-        })
+        run.origin = origin.map(|origin| origin.read_on_as(sort));
+        run.places = places;
+        Ok((run, rest))
     }
 
     /// Opens another run as this one was opened, to hold this one against it. Files that a
@@ -184,23 +236,37 @@ impl Debugger {
         Self::open(source, &options)
     }
 
-    fn open_tape(name: String, bytes: TapeBytes) -> Result<Self, OpenError> {
-        let failed = |error| OpenError::Io(name.clone(), error);
-        let mut state = State::default();
-        let tape = Tape::read(bytes, &mut state).map_err(failed)?;
-        let header = tape.header().map_err(failed)?;
-        let run = Self {
+    fn begin_tape(
+        name: String,
+        bytes: TapeBytes,
+        made: Made,
+    ) -> Result<(Self, Option<Rest>), OpenError> {
+        let mut run = Self::unread(name, bytes, made);
+        let rest = run.begin_to_read()?;
+        run.refuse_if_nothing_is_readable()?;
+        Ok((run, rest))
+    }
+
+    fn begin_behind(name: String, import: Behind) -> Result<(Self, Option<Rest>), OpenError> {
+        let mut run = Self::unread(name, import.bytes(), Made::Imported);
+        let rest = run.begin_to_read_behind(import)?;
+        run.refuse_if_nothing_is_readable()?;
+        Ok((run, rest))
+    }
+
+    fn unread(name: String, bytes: TapeBytes, made: Made) -> Self {
+        Self {
             name,
-            tape,
-            state,
-            header,
+            tape: Tape::unread(bytes),
+            state: State::default(),
+            header: Header::default(),
             notices: Vec::new(),
             transcript_problems: Vec::new(),
             origin: None,
             places: Places::default(),
-        };
-        run.refuse_if_nothing_is_readable()?;
-        Ok(run)
+            is_whole: false,
+            made,
+        }
     }
 
     fn refuse_if_nothing_is_readable(&self) -> Result<(), OpenError> {
@@ -299,6 +365,14 @@ impl Opened {
         match &self.path {
             Some(path) => Transcript::At(path),
             None => Transcript::Open(&self.file, &self.name),
+        }
+    }
+
+    /// The file, as an importer takes it that stays.
+    pub(super) fn lasting(&self) -> behind::Source {
+        match &self.path {
+            Some(path) => behind::Source::At(path.clone()),
+            None => behind::Source::Open(Arc::clone(&self.file), self.name.clone()),
         }
     }
 

@@ -2,8 +2,10 @@
 //!
 //! Reads every event once, in order, and tells each hit as it is found.
 
+use std::ops::ControlFlow;
+
 use super::{Debugger, HitRow, Spot};
-use crate::model::{Body, Event, StepNumber};
+use crate::model::{Body, Event, Progress, StepNumber, Tell, Unit};
 use crate::text::SafeText;
 
 /// A query cannot be read.
@@ -32,32 +34,92 @@ struct Query {
     steps: Option<(u32, u32)>,
 }
 
+/// A search of the events of a line, which can be done in parts: between two of them, whoever
+/// searches may let others at the run.
+#[derive(Clone, Debug)]
+pub struct Search {
+    query: Query,
+    line: u16,
+    /// The steps that were looked through.
+    done: u32,
+    /// In the next one, the event to go on with.
+    next: Option<u32>,
+}
+
+impl Search {
+    /// Begins to look for something on a line. Words are compared without regard to case;
+    /// `"two words"` are one phrase; `tool:` `kind:` `status:` `path:` `agent:` `step:A..B`
+    /// narrow it down.
+    pub fn new(query: &str, line: u16) -> Result<Self, QueryError> {
+        Ok(Self {
+            query: Query::parse(query)?,
+            line,
+            done: 0,
+            next: None,
+        })
+    }
+}
+
+/// Events, or steps, between two words about how far a search or a count has come.
+pub(super) const PART: u32 = 64;
+
 impl Debugger {
-    /// Looks through the events of a line and tells each hit. Words are compared without
-    /// regard to case; `"two words"` are one phrase; `tool:` `kind:` `status:` `path:`
-    /// `agent:` `step:A..B` narrow it down. Costs a read of the whole tape.
+    /// Looks through all events of a line and tells each hit; a break is that of `tell`.
+    /// Costs a read of the whole tape.
     pub fn search(
         &self,
-        query: &str,
-        line: u16,
-        is_cancelled: &dyn Fn() -> bool,
+        mut search: Search,
+        tell: &mut Tell<'_>,
         hit: &mut dyn FnMut(HitRow),
-    ) -> Result<(), QueryError> {
-        let query = Query::parse(query)?;
-        for number in (1..=self.steps_on(line)).map(StepNumber) {
-            if is_cancelled() {
-                break;
-            }
-            let Some(step) = self.tape.index.step_on(line, number) else {
-                continue;
+    ) -> ControlFlow<()> {
+        loop {
+            let mut looked_at = 0;
+            let mut is_enough = || {
+                looked_at += 1;
+                looked_at > PART
             };
-            if !self.step_matches(&query, step, number) {
-                continue;
+            if self
+                .search_on(&mut search, &mut is_enough, hit)
+                .is_continue()
+            {
+                return ControlFlow::Continue(());
             }
-            let spot = self.spot(line, number);
-            self.search_step(&query, step, spot, hit);
+            tell(self.searched(&search))?;
         }
-        Ok(())
+    }
+
+    /// Looks through the next events, and tells each hit, until there are no more, or it is
+    /// enough for now: which of the two. Costs a read of each event.
+    pub fn search_on(
+        &self,
+        search: &mut Search,
+        is_enough: &mut dyn FnMut() -> bool,
+        hit: &mut dyn FnMut(HitRow),
+    ) -> ControlFlow<()> {
+        while search.done < self.steps_on(search.line) {
+            let number = StepNumber(search.done + 1);
+            if let Some(step) = self.tape.index.step_on(search.line, number)
+                && (search.next.is_some() || self.step_matches(&search.query, step, number))
+            {
+                let spot = self.spot(search.line, number);
+                self.search_step(search, (step, spot), is_enough, hit)?;
+            }
+            search.next = None;
+            search.done += 1;
+            if is_enough() {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// How much of its line a search has looked through, in steps.
+    pub fn searched(&self, search: &Search) -> Progress {
+        Progress {
+            done: search.done.into(),
+            of: self.steps_on(search.line).into(),
+            unit: Unit::Steps,
+        }
     }
 
     fn step_matches(&self, query: &Query, step: u32, number: StepNumber) -> bool {
@@ -87,8 +149,22 @@ impl Debugger {
         in_range && has_status && has_agent && has_kind && has_tool
     }
 
-    fn search_step(&self, query: &Query, step: u32, spot: Spot, hit: &mut dyn FnMut(HitRow)) {
-        for (position, _) in self.events_of(step) {
+    fn search_step(
+        &self,
+        search: &mut Search,
+        (step, spot): (u32, Spot),
+        is_enough: &mut dyn FnMut() -> bool,
+        hit: &mut dyn FnMut(HitRow),
+    ) -> ControlFlow<()> {
+        let query = &search.query;
+        let from = search.next.take();
+        let events = self.events_of(step).map(|(position, _)| position);
+        for position in events.skip_while(|position| from.is_some_and(|from| *position < from)) {
+            // At least one event is looked at each time.
+            if from != Some(position) && is_enough() {
+                search.next = Some(position);
+                return ControlFlow::Break(());
+            }
             let Ok(event) = self.tape.event(position) else {
                 continue;
             };
@@ -111,7 +187,7 @@ impl Debugger {
                 if event.kind() != crate::model::Kind::ToolResult {
                     let title = super::title::title_of(&event);
                     hit(row(spot, seq, event.body.kind_name(), &title));
-                    return;
+                    break;
                 }
                 continue;
             }
@@ -124,6 +200,7 @@ impl Debugger {
                 }
             }
         }
+        ControlFlow::Continue(())
     }
 }
 

@@ -1,10 +1,14 @@
 //! What a run cost and where it went: time, tokens, tools, files.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::Debugger;
-use crate::model::{Body, Event, Kind, StepKind, StepNumber, TapePath, Usage};
+use super::search::PART;
+use super::{Debugger, StepRow};
+use crate::model::{
+    Body, Event, Kind, Progress, StepKind, StepNumber, TapePath, Tell, Unit, Usage,
+};
 use crate::text::{SafeText, human};
 
 /// A branch in numbers.
@@ -97,63 +101,132 @@ impl Statistics {
     }
 }
 
-impl Debugger {
-    /// A branch in numbers. Costs one walk over its steps, a read of the line that opened
-    /// each and of each answer of the model. `None` when `is_cancelled` says to stop.
-    pub fn statistics(&self, line: u16, is_cancelled: &dyn Fn() -> bool) -> Option<Statistics> {
-        let mut statistics = Statistics::default();
-        let mut tools: BTreeMap<String, ToolRow> = BTreeMap::new();
-        let mut files: BTreeMap<TapePath, u32> = BTreeMap::new();
-        let (mut start, mut end) = (None, 0);
-        for number in (1..=self.steps_on(line)).map(StepNumber) {
-            if is_cancelled() {
-                return None;
-            }
-            let Some(row) = self.row(line, number) else {
-                continue;
-            };
-            let time = row.duration.unwrap_or(0);
-            let failures = u32::from(row.outcome.is_failure());
-            statistics.steps += 1;
-            statistics.failed += failures;
-            start.get_or_insert(row.t);
-            end = end.max(row.t.saturating_add(time));
-            match row.kind {
-                StepKind::Model => statistics.model_time += time,
-                StepKind::Tool => {
-                    statistics.tool_time += time;
-                    let name = row.actor.as_str().to_owned();
-                    let tool = tools.entry(name).or_insert_with(|| ToolRow {
-                        name: row.actor.clone(),
-                        calls: 0,
-                        failed: 0,
-                        time: 0,
-                    });
-                    tool.calls += 1;
-                    tool.failed += failures;
-                    tool.time += time;
-                }
-                _ => {}
-            }
-            self.add_usage(line, number, &mut statistics);
-            if row.file_events > 0 {
-                for path in self.paths_changed(line, number) {
-                    *files.entry(path).or_default() += 1;
-                }
-            }
+/// The counting of a branch, which can be done in parts: between two of them, whoever counts
+/// may let others at the run.
+#[derive(Clone, Debug)]
+pub struct Count {
+    line: u16,
+    /// The steps that were counted.
+    done: u32,
+    statistics: Statistics,
+    tools: BTreeMap<String, ToolRow>,
+    files: BTreeMap<TapePath, u32>,
+    start: Option<u64>,
+    end: u64,
+}
+
+impl Count {
+    /// Begins to count a branch.
+    pub fn new(line: u16) -> Self {
+        Self {
+            line,
+            done: 0,
+            statistics: Statistics::default(),
+            tools: BTreeMap::new(),
+            files: BTreeMap::new(),
+            start: None,
+            end: 0,
         }
-        statistics.duration = end.saturating_sub(start.unwrap_or(0));
-        statistics.tools = tools.into_values().collect();
+    }
+
+    /// What was counted.
+    pub fn finish(self) -> Statistics {
+        let mut statistics = self.statistics;
+        statistics.duration = self.end.saturating_sub(self.start.unwrap_or(0));
+        statistics.tools = self.tools.into_values().collect();
         // Where the counts are the same, the names stay in their order.
         statistics
             .tools
             .sort_by_key(|tool| std::cmp::Reverse(tool.calls));
         let churn = |(path, steps)| ChurnRow { path, steps };
-        statistics.files = files.into_iter().map(churn).collect();
+        statistics.files = self.files.into_iter().map(churn).collect();
         statistics
             .files
             .sort_by_key(|file| std::cmp::Reverse(file.steps));
-        Some(statistics)
+        statistics
+    }
+
+    fn add(&mut self, row: &StepRow) {
+        let time = row.duration.unwrap_or(0);
+        let failures = u32::from(row.outcome.is_failure());
+        self.statistics.steps += 1;
+        self.statistics.failed += failures;
+        self.start.get_or_insert(row.t);
+        self.end = self.end.max(row.t.saturating_add(time));
+        match row.kind {
+            StepKind::Model => self.statistics.model_time += time,
+            StepKind::Tool => {
+                self.statistics.tool_time += time;
+                let name = row.actor.as_str().to_owned();
+                let tool = self.tools.entry(name).or_insert_with(|| ToolRow {
+                    name: row.actor.clone(),
+                    calls: 0,
+                    failed: 0,
+                    time: 0,
+                });
+                tool.calls += 1;
+                tool.failed += failures;
+                tool.time += time;
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Debugger {
+    /// A branch in numbers; `None` if `tell` breaks it off. Costs a read of the line that
+    /// opened each step, and of each answer of the model.
+    pub fn statistics(&self, line: u16, tell: &mut Tell<'_>) -> Option<Statistics> {
+        let mut count = Count::new(line);
+        loop {
+            let mut left = PART;
+            let mut is_enough = || {
+                left -= 1;
+                left == 0
+            };
+            if self.count_on(&mut count, &mut is_enough).is_continue() {
+                return Some(count.finish());
+            }
+            if tell(self.counted(&count)).is_break() {
+                return None;
+            }
+        }
+    }
+
+    /// Counts the next steps, until there are no more, or it is enough for now: which of the
+    /// two. Costs a read of the line that opened each, and of each answer of the model.
+    pub fn count_on(
+        &self,
+        count: &mut Count,
+        is_enough: &mut dyn FnMut() -> bool,
+    ) -> ControlFlow<()> {
+        while count.done < self.steps_on(count.line) {
+            count.done += 1;
+            let number = StepNumber(count.done);
+            let Some(row) = self.row(count.line, number) else {
+                continue;
+            };
+            count.add(&row);
+            self.add_usage(count.line, number, &mut count.statistics);
+            if row.file_events > 0 {
+                for path in self.paths_changed(count.line, number) {
+                    *count.files.entry(path).or_default() += 1;
+                }
+            }
+            if is_enough() {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// How much of its branch was counted, in steps.
+    pub fn counted(&self, count: &Count) -> Progress {
+        Progress {
+            done: count.done.into(),
+            of: self.steps_on(count.line).into(),
+            unit: Unit::Steps,
+        }
     }
 
     fn add_usage(&self, line: u16, number: StepNumber, statistics: &mut Statistics) {

@@ -38,6 +38,7 @@ mod writing;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Seek as _};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 pub use crate::import::lines::{Ending, Line};
@@ -47,7 +48,7 @@ pub use survey::Survey;
 
 use crate::import::base::Base;
 use crate::import::{EventSink, Report};
-use crate::model::Header;
+use crate::model::{Header, Tell};
 
 /// The name of the format, as headers and raw events carry it.
 pub const FORMAT: &str = "claude-code";
@@ -56,7 +57,7 @@ pub const GIT_BRANCH: &str = "git_branch";
 /// Part of the tape's id: another importer may give other events for the same bytes.
 const IMPORTER_VERSION: &str = "claude-code-importer 1";
 
-/// A transcript to be imported. It is read twice.
+/// A transcript to be imported. It is surveyed first, and then read again.
 #[derive(Clone, Copy, Debug)]
 pub enum Transcript<'a> {
     /// A file by its path. What lies beside it by the format's layout is read, too.
@@ -132,19 +133,12 @@ pub enum ImportError<E> {
         /// Why.
         source: io::Error,
     },
+    /// Whoever was told how far it had come broke it off.
+    #[error("the import was stopped")]
+    Stopped,
     /// An event could not be written.
     #[error(transparent)]
     Write(E),
-}
-
-/// The id of the tape that a transcript becomes: the same for the same bytes of all its
-/// files. Costs a pass over them.
-pub fn tape_id<E>(transcript: Transcript<'_>, options: &Options) -> Result<String, ImportError<E>> {
-    let survey = Survey::of(transcript, options).map_err(|source| ImportError::Read {
-        name: transcript.name(),
-        source,
-    })?;
-    Ok(survey.header().id)
 }
 
 /// Reads a transcript and all that belongs to it. Its events go to the sink that is opened
@@ -154,10 +148,42 @@ pub fn import<S: EventSink>(
     options: &Options,
     open: impl FnOnce(Header) -> Result<S, S::Error>,
 ) -> Result<(Report, S), ImportError<S::Error>> {
-    let survey = Survey::of(transcript, options).map_err(|source| ImportError::Read {
-        name: transcript.name(),
-        source,
-    })?;
+    let tell: &mut Tell<'_> = &mut |_| ControlFlow::Continue(());
+    let survey = survey(transcript, options, tell)?;
     let sink = open(survey.header()).map_err(ImportError::Write)?;
-    merge::run(transcript, &survey, options, sink)
+    import_surveyed(transcript, &survey, options, sink, tell)
+}
+
+/// Looks at a transcript before it is imported: what its tape is called, and what belongs to
+/// it. Costs a pass over all its files; `tell` is told of their bytes.
+pub fn survey<E>(
+    transcript: Transcript<'_>,
+    options: &Options,
+    tell: &mut Tell<'_>,
+) -> Result<Survey, ImportError<E>> {
+    let mut is_stopped = false;
+    let survey = Survey::of(transcript, options, &mut |progress| {
+        let flow = tell(progress);
+        is_stopped |= flow.is_break();
+        flow
+    });
+    match survey {
+        _ if is_stopped => Err(ImportError::Stopped),
+        Ok(survey) => Ok(survey),
+        Err(source) => Err(ImportError::Read {
+            name: transcript.name(),
+            source,
+        }),
+    }
+}
+
+/// Imports a transcript that was surveyed; `tell` is told how many of its bytes were read.
+pub fn import_surveyed<S: EventSink>(
+    transcript: Transcript<'_>,
+    survey: &Survey,
+    options: &Options,
+    sink: S,
+    tell: &mut Tell<'_>,
+) -> Result<(Report, S), ImportError<S::Error>> {
+    merge::run(transcript, survey, options, sink, tell)
 }

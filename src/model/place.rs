@@ -84,6 +84,25 @@ impl std::str::FromStr for Place {
     }
 }
 
+/// As a person would type it, with the `@`.
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("@")?;
+        if let Some(branch) = &self.branch {
+            write!(f, "{branch}:")?;
+        }
+        match &self.target {
+            Target::Step(step) => write!(f, "{step}"),
+            Target::FromEnd(back) => write!(f, "-{back}"),
+            Target::FirstFailure => f.write_str("fail"),
+            Target::Seq(seq) => write!(f, "seq:{seq}"),
+            Target::Time(micros) => write!(f, "t:{micros}us"),
+            Target::Mark(name) => write!(f, "mark:{name}"),
+            Target::End => f.write_str("end"),
+        }
+    }
+}
+
 fn parse_step(text: &str) -> Option<Target> {
     match text {
         "fail" => Some(Target::FirstFailure),
@@ -137,6 +156,7 @@ mod tests {
                 branch: branch.map(str::to_owned),
                 target,
             };
+            assert_eq!(place.to_string().parse(), Ok(place.clone()), "{text}");
             assert_eq!(text.parse(), Ok(place), "{text}");
         };
         check("12", None, Target::Step(StepNumber(12)));

@@ -17,10 +17,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::scan::{ScanEnd, scan};
+use super::scan::{Record, ScanEnd, ScanSink, scan};
 use super::verify::verify;
 use super::{Tape, TapeBytes};
-use crate::model::{Body, Event, LineHash, Problem, ProblemKind, Seq, StepNumber};
+use crate::model::{
+    Body, Event, Kind, LineHash, Problem, ProblemKind, Progress, Seq, StepNumber, Tell,
+};
 use history::Cut;
 use rewriter::Rewriter;
 
@@ -56,6 +58,9 @@ pub enum CompactError {
     /// The history cannot be dropped there.
     #[error("the history cannot be dropped there: {0}")]
     KeepFrom(String),
+    /// Whoever was told how far it had come broke it off.
+    #[error("compacting was stopped")]
+    Stopped,
     /// The new tape does not say what the old one says. That is a fault of this program.
     #[error("the compacted tape would differ from the old one: {0}; the old one is untouched")]
     Differs(String),
@@ -79,6 +84,16 @@ pub fn compact(
     path: &Path,
     options: &CompactOptions,
 ) -> Result<Compacted, CompactError> {
+    compact_telling(tape, path, options, &mut |_| ControlFlow::Continue(()))
+}
+
+/// Writes a tape again, and tells how far that has come; a break leaves no file behind.
+pub fn compact_telling(
+    tape: &Tape,
+    path: &Path,
+    options: &CompactOptions,
+    tell: &mut Tell<'_>,
+) -> Result<Compacted, CompactError> {
     let failed = |source| io_error(path, source);
     let header = tape.header().map_err(failed)?;
     let cut = match options.keep_from {
@@ -100,14 +115,17 @@ pub fn compact(
         io::ErrorKind::AlreadyExists => CompactError::Exists(path.to_owned()),
         _ => io_error(path, source),
     })?;
-    let written = rewrite(tape, BufWriter::new(&file), cut, remark)
-        .and_then(|()| file.sync_all())
-        .map_err(|source| io_error(path, source));
+    let failed = |halt| match halt {
+        Halt::Io(source) => io_error(path, source),
+        Halt::Differs(how) => CompactError::Differs(how),
+        Halt::Stopped => CompactError::Stopped,
+    };
+    let written = rewrite(tape, BufWriter::new(&file), cut, remark, tell);
     let checked = written.and_then(|()| {
-        let bytes = TapeBytes::File(Arc::new(file));
-        let new = compare(tape, bytes, kept_from).map_err(|source| io_error(path, source))?;
-        new.map_err(CompactError::Differs)
+        file.sync_all()?;
+        compare(tape, TapeBytes::File(Arc::new(file)), kept_from, tell)
     });
+    let checked = checked.map_err(failed);
     match checked {
         Ok(new) => Ok(Compacted {
             before: tape.end.offset,
@@ -131,18 +149,84 @@ fn io_error(path: &Path, source: io::Error) -> CompactError {
     }
 }
 
+/// Why the work ends before it is done.
+enum Halt {
+    Io(io::Error),
+    Differs(String),
+    Stopped,
+}
+
+impl From<io::Error> for Halt {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// What is done, in percent, when the tape is written again, when the old one and when the
+/// new one is verified; comparing them is the rest.
+const WRITTEN: u64 = 50;
+const OLD_VERIFIED: u64 = 75;
+const NEW_VERIFIED: u64 = 90;
+
 /// Writes the lines of a tape again.
 fn rewrite(
     tape: &Tape,
     out: impl Write,
     cut: Option<Cut>,
     remark: Option<Value>,
-) -> io::Result<()> {
+    tell: &mut Tell<'_>,
+) -> Result<(), Halt> {
     let mut rewriter = Rewriter::new(tape, out, cut, remark)?;
-    scan(&tape.bytes, ScanEnd::default(), &mut rewriter)?;
+    let mut telling = Telling {
+        rewriter: &mut rewriter,
+        tell,
+        told: 0,
+        of: tape.end.offset,
+        is_stopped: false,
+    };
+    scan(&tape.bytes, ScanEnd::default(), &mut telling)?;
+    if telling.is_stopped {
+        return Err(Halt::Stopped);
+    }
     match rewriter.failure.take() {
-        Some(error) => Err(error),
-        None => rewriter.into_out().flush(),
+        Some(error) => Err(error.into()),
+        None => Ok(rewriter.into_out().flush()?),
+    }
+}
+
+/// A rewriter, and who is told how far it has come.
+struct Telling<'a, 'b, W> {
+    rewriter: &'a mut Rewriter<'b, W>,
+    tell: &'a mut Tell<'a>,
+    told: u64,
+    of: u64,
+    is_stopped: bool,
+}
+
+impl<W: Write> ScanSink for Telling<'_, '_, W> {
+    fn line(&mut self, line: &[u8], at: ScanEnd) -> ControlFlow<()> {
+        const STEP: u64 = 1 << 18;
+        if at.offset >= self.told + STEP {
+            self.told = at.offset;
+            let progress = Progress::bytes(at.offset, self.of).within(0, WRITTEN);
+            self.is_stopped = (self.tell)(progress).is_break();
+        }
+        if self.is_stopped {
+            return ControlFlow::Break(());
+        }
+        self.rewriter.line(line, at)
+    }
+
+    fn record(&mut self, record: Record<'_>) -> ControlFlow<()> {
+        self.rewriter.record(record)
+    }
+
+    fn problem(&mut self, problem: Problem) {
+        self.rewriter.problem(problem);
+    }
+
+    fn wants_whole(&self, kind: Kind) -> bool {
+        self.rewriter.wants_whole(kind)
     }
 }
 
@@ -174,15 +258,28 @@ fn remark(tape: &Tape, cut: Option<&Cut>, fork_points: &[Seq]) -> io::Result<Opt
     Ok(Some(remark.into()))
 }
 
-/// Verifies the new tape and compares it with the old one: the new one, or how it differs.
+/// Events that are compared between two words about it.
+const COMPARED: u32 = 1024;
+
+/// Verifies the new tape and compares it with the old one.
 fn compare(
     old: &Tape,
     bytes: TapeBytes,
     kept_from: Option<Seq>,
-) -> io::Result<Result<Tape, String>> {
-    let go_on = &mut |_| ControlFlow::Continue(());
-    let before = count(&verify(old.bytes.clone(), go_on)?.problems);
-    let after = verify(bytes.clone(), go_on)?;
+    tell: &mut Tell<'_>,
+) -> Result<Tape, Halt> {
+    let of = old.end.offset;
+    // The new tape is shorter; how far this has come is told in bytes of the old one.
+    let mut tell = |progress: Progress, from: u64, to: u64| {
+        let done = u128::from(of) * u128::from(progress.done) / u128::from(progress.of.max(1));
+        tell(Progress::bytes(done as u64, of).within(from, to))
+    };
+    let mut check = |bytes: &TapeBytes, from: u64, to: u64| {
+        let found = verify(bytes.clone(), &mut |progress| tell(progress, from, to))?;
+        found.is_complete.then_some(found).ok_or(Halt::Stopped)
+    };
+    let before = count(&check(&old.bytes, WRITTEN, OLD_VERIFIED)?.problems);
+    let after = check(&bytes, OLD_VERIFIED, NEW_VERIFIED)?;
     for (kind, count) in count(&after.problems) {
         // The chain is a new one; only lines that were carried over as they stood break it.
         if kind != ProblemKind::BrokenChain
@@ -190,7 +287,7 @@ fn compare(
         {
             let first = after.problems.iter().find(|problem| problem.kind == kind);
             let first = first.map(ToString::to_string).unwrap_or_default();
-            return Ok(Err(format!("{}, {first}", kind.as_str())));
+            return Err(Halt::Differs(format!("{}, {first}", kind.as_str())));
         }
     }
     let new = Tape::read(bytes, &mut ())?;
@@ -199,22 +296,27 @@ fn compare(
         None => Some(0),
     };
     let (Some(first_old), Some(first_new)) = (first(old), first(&new)) else {
-        return Ok(Err("the first event that was kept".to_owned()));
+        let what = "the first event that was kept".to_owned();
+        return Err(Halt::Differs(what));
     };
     let count = |tape: &Tape, first: u32| tape.index.events.len().saturating_sub(first);
     let (was, is) = (count(old, first_old), count(&new, first_new));
     if was != is {
-        return Ok(Err(format!("{is} events in place of {was}")));
+        return Err(Halt::Differs(format!("{is} events in place of {was}")));
     }
     for ahead in 0..is {
+        let (done, of) = (u64::from(ahead), u64::from(is));
+        if ahead % COMPARED == 0 && tell(Progress::bytes(done, of), NEW_VERIFIED, 100).is_break() {
+            return Err(Halt::Stopped);
+        }
         let (before, after) = (first_old + ahead, first_new + ahead);
         let seq = old.index.events.seq(before);
         let is_there = new.index.events.seq(after) == seq && step(old, before) == step(&new, after);
         if !is_there || !is_same(&old.event(before)?, &new.event(after)?) {
-            return Ok(Err(format!("event {seq}")));
+            return Err(Halt::Differs(format!("event {seq}")));
         }
     }
-    Ok(Ok(new))
+    Ok(new)
 }
 
 /// The number of an event's step.

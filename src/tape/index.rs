@@ -23,7 +23,7 @@ pub use agents::{AgentEntry, AgentStretch};
 pub use blob_table::{BlobId, BlobTable};
 pub use branches::{BranchEntry, BranchKind};
 pub use events::{EventEntry, Events};
-pub use pass::{IndexSink, Indexed};
+pub use pass::{Growth, IndexSink, Indexed};
 pub use steps::{Lane, StepEntry, StepFlags, Steps};
 pub use totals::StepTotal;
 

@@ -2,13 +2,15 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::TapeBytes;
 use super::blobs::BlobCache;
-use super::index::{Index, IndexSink};
+use super::index::{Growth, Index, IndexSink};
 use super::lines::to_text;
+use super::read_ahead::ReadAhead;
 use super::scan::ScanEnd;
 use super::wire::v1::{decode_event, parse_record, scan_head};
 use super::wire::{Line, RawHead};
@@ -26,6 +28,8 @@ pub struct Tape {
     /// How far the index reaches.
     pub end: ScanEnd,
     pub(super) cache: BlobCache,
+    /// More bytes are known to be there, and are being taken in.
+    is_growing: bool,
 }
 
 impl Tape {
@@ -36,21 +40,70 @@ impl Tape {
 
     /// Reads a tape from these bytes, and tells `sink` of each event.
     pub fn read(bytes: TapeBytes, sink: &mut impl IndexSink) -> io::Result<Self> {
-        let mut tape = Self {
+        let mut tape = Self::unread(bytes);
+        tape.extend(sink)?;
+        Ok(tape)
+    }
+
+    /// A tape of which nothing is known yet; it is to [grow](Self::grow).
+    pub fn unread(bytes: TapeBytes) -> Self {
+        Self {
             bytes,
             index: Index::default(),
             end: ScanEnd::default(),
             cache: BlobCache::default(),
-        };
-        tape.extend(sink)?;
-        Ok(tape)
+            is_growing: false,
+        }
     }
 
     /// Takes in what was appended since; how many events came.
     pub fn extend(&mut self, sink: &mut impl IndexSink) -> io::Result<u32> {
         let before = self.index.events.len();
-        self.end = self.index.extend(&self.bytes, self.end, sink)?;
-        Ok(self.index.events.len() - before)
+        let (mut growth, mut blocks) = self.grow()?;
+        let mut read = || {
+            while let Some(block) = blocks.next_block()? {
+                if self.take(&mut growth, &block, sink).is_break() {
+                    break;
+                }
+                blocks.give_back(block);
+            }
+            Ok(())
+        };
+        let read = read();
+        self.settle(growth, sink);
+        read.map(|()| self.index.events.len() - before)
+    }
+
+    /// Begins to take in what stands behind the known end, block by block. Until the growth
+    /// is [settled](Self::settle), the tape can be read as far as it is known, and nothing
+    /// else may make it grow.
+    pub fn grow(&mut self) -> io::Result<(Growth, ReadAhead)> {
+        let blocks = ReadAhead::start(self.bytes.clone(), self.end.offset)?;
+        Ok((self.grow_from_blocks(), blocks))
+    }
+
+    /// The same, for whoever has the bytes from elsewhere.
+    pub fn grow_from_blocks(&mut self) -> Growth {
+        self.is_growing = true;
+        Growth::from(self.end)
+    }
+
+    /// Takes the next bytes in, and tells `sink` of each event. A break is the sink's.
+    pub fn take(
+        &mut self,
+        growth: &mut Growth,
+        block: &[u8],
+        sink: &mut impl IndexSink,
+    ) -> ControlFlow<()> {
+        let flow = growth.take(block, &mut self.index, &self.bytes, sink);
+        self.end = growth.end();
+        flow
+    }
+
+    /// Ends a growth: the bytes that were taken are all there are for now.
+    pub fn settle(&mut self, growth: Growth, sink: &mut impl IndexSink) {
+        self.end = growth.settle(&mut self.index, &self.bytes, sink);
+        self.is_growing = false;
     }
 
     /// Reads the index again, from the first line.
@@ -64,7 +117,7 @@ impl Tape {
     /// Every problem, that of a last line without a newline among them.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = self.index.problems.clone();
-        if self.end.torn > 0 {
+        if self.end.torn > 0 && !self.is_growing {
             problems.push(Problem {
                 line: self.end.lines + 1,
                 offset: self.end.offset,
@@ -132,7 +185,14 @@ impl Tape {
         let record = self.record(position)?;
         if record.is_empty() {
             let seq = self.index.events.seq(position);
-            return Ok(Err(format!("events from {seq} on are missing")));
+            let is_open = self
+                .range(position)?
+                .is_some_and(|(at, _)| at == self.end.offset);
+            return Ok(Err(if is_open {
+                "the line is not whole yet".to_owned()
+            } else {
+                format!("events from {seq} on are missing")
+            }));
         }
         let text = to_text(&record);
         Ok(match parse_record(&text) {

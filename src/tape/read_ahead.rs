@@ -5,8 +5,9 @@
 //! does not raise a signal. One that is in memory is looked at where it lies.
 
 use std::io;
-use std::ops::ControlFlow;
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread;
 
 use super::TapeBytes;
@@ -16,48 +17,92 @@ const BLOCK: usize = 1 << 21;
 /// Blocks that wait to be taken.
 const AHEAD: usize = 2;
 
-/// Gives `take` all bytes from `from` on, in order, until it breaks.
-pub(super) fn read_ahead(
-    bytes: &TapeBytes,
-    from: u64,
-    mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
-) -> io::Result<()> {
-    if let TapeBytes::Memory(bytes) = bytes {
-        let from = usize::try_from(from).unwrap_or(usize::MAX);
-        // Whether it wants more: there is no more.
-        let _ = take(bytes.get(from..).unwrap_or_default());
-        return Ok(());
-    }
-    let (full, blocks) = mpsc::sync_channel(AHEAD);
-    let (spent, empty) = mpsc::channel();
-    thread::scope(|scope| {
-        thread::Builder::new().spawn_scoped(scope, || read(bytes, from, full, empty))?;
-        // Taken by value: when this ends early, so does the thread.
-        for block in blocks {
-            let block = block?;
-            if take(&block).is_break() {
-                break;
-            }
-            // A thread that has reached the end wants no block back.
-            let _ = spent.send(block);
+/// All bytes of a tape from a place on, in order. Dropped, it ends its thread.
+#[derive(Debug)]
+pub struct ReadAhead(Source);
+
+#[derive(Debug)]
+enum Source {
+    Thread {
+        blocks: Receiver<io::Result<Vec<u8>>>,
+        spent: Sender<Vec<u8>>,
+    },
+    /// What is in memory is one block, once.
+    Memory(Option<Block>),
+}
+
+/// Some bytes of a tape.
+#[derive(Debug)]
+pub enum Block {
+    /// That were read.
+    Read(Vec<u8>),
+    /// From an offset on, where they lie in memory.
+    Memory(Arc<[u8]>, usize),
+}
+
+impl Deref for Block {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Read(bytes) => bytes,
+            Self::Memory(bytes, from) => bytes.get(*from..).unwrap_or_default(),
         }
-        Ok(())
-    })
+    }
+}
+
+impl ReadAhead {
+    /// Begins to read.
+    pub fn start(bytes: TapeBytes, from: u64) -> io::Result<Self> {
+        if let TapeBytes::Memory(bytes) = bytes {
+            let from = usize::try_from(from).unwrap_or(usize::MAX);
+            let is_there = from < bytes.len();
+            let block = is_there.then_some(Block::Memory(bytes, from));
+            return Ok(Self(Source::Memory(block)));
+        }
+        let (full, blocks) = mpsc::sync_channel(AHEAD);
+        let (spent, empty) = mpsc::channel();
+        thread::Builder::new().spawn(move || read(&bytes, from, &full, &empty))?;
+        Ok(Self(Source::Thread { blocks, spent }))
+    }
+
+    /// The next block, once it was read; `None` at the end.
+    pub fn next_block(&mut self) -> io::Result<Option<Block>> {
+        match &mut self.0 {
+            Source::Memory(block) => Ok(block.take()),
+            Source::Thread { blocks, .. } => match blocks.recv() {
+                Ok(block) => block.map(|bytes| Some(Block::Read(bytes))),
+                // The thread ends behind the last block.
+                Err(mpsc::RecvError) => Ok(None),
+            },
+        }
+    }
+
+    /// Gives a block back that was looked at, to be filled again.
+    pub fn give_back(&self, block: Block) {
+        if let (Source::Thread { spent, .. }, Block::Read(bytes)) = (&self.0, block) {
+            // A thread that has reached the end wants no block back.
+            let _ = spent.send(bytes);
+        }
+    }
 }
 
 /// Sends full blocks, in buffers that came back empty, to the end or the first error.
 fn read(
     bytes: &TapeBytes,
     from: u64,
-    full: SyncSender<io::Result<Vec<u8>>>,
-    empty: Receiver<Vec<u8>>,
+    full: &SyncSender<io::Result<Vec<u8>>>,
+    empty: &Receiver<Vec<u8>>,
 ) {
     let mut at = from;
     loop {
         let mut block = empty.try_recv().unwrap_or_else(|_| vec![0; BLOCK]);
         block.resize(BLOCK, 0);
-        let read = bytes.read_at(at, &mut block);
-        let is_end = !matches!(read, Ok(1..));
+        let read = match bytes.read_at(at, &mut block) {
+            Ok(0) => return,
+            read => read,
+        };
+        let is_end = read.is_err();
         let read = read.map(|count| {
             at += count as u64;
             block.truncate(count);

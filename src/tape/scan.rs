@@ -7,7 +7,7 @@ use std::thread;
 
 use super::TapeBytes;
 use super::lines::{Piece, read_line, to_text};
-use super::read_ahead::read_ahead;
+use super::read_ahead::ReadAhead;
 use super::wire::v1::{decode_blob, parse_record, scan_head_into};
 use super::wire::{Enc, RawHead};
 use crate::model::{BlobHash, Kind, Problem, ProblemKind};
@@ -71,19 +71,21 @@ const SCANNED_AHEAD: usize = 4;
 
 /// Walks the lines from `start` to the end of the bytes.
 pub fn scan(bytes: &TapeBytes, start: ScanEnd, sink: &mut impl ScanSink) -> io::Result<ScanEnd> {
-    let mut walk = Walk {
-        sink,
-        end: ScanEnd { torn: 0, ..start },
-        open: Vec::new(),
-        is_passing: false,
-        has_processors: thread::available_parallelism().is_ok_and(|count| count.get() > 1),
-    };
-    read_ahead(bytes, start.offset, |block| walk.take(block))?;
-    Ok(walk.end)
+    let mut walk = Walk::from(start);
+    let mut blocks = ReadAhead::start(bytes.clone(), start.offset)?;
+    while let Some(block) = blocks.next_block()? {
+        if walk.take(&block, sink).is_break() {
+            break;
+        }
+        blocks.give_back(block);
+    }
+    Ok(walk.end())
 }
 
-struct Walk<'a, S> {
-    sink: &'a mut S,
+/// A walk that is given the bytes block by block. Between two blocks it holds what it must
+/// remember of a line whose end is still to come, and nobody's sink.
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
     end: ScanEnd,
     /// What earlier blocks hold of a line whose end is still to come.
     open: Vec<u8>,
@@ -99,29 +101,45 @@ struct Line<'a> {
     head: Option<RawHead<'a>>,
 }
 
-impl<S: ScanSink> Walk<'_, S> {
-    fn take(&mut self, block: &[u8]) -> ControlFlow<()> {
+impl Walk {
+    /// A walk from this place on. A line that was open there is to be given from its start.
+    pub(super) fn from(start: ScanEnd) -> Self {
+        Self {
+            end: ScanEnd { torn: 0, ..start },
+            open: Vec::new(),
+            is_passing: false,
+            has_processors: thread::available_parallelism().is_ok_and(|count| count.get() > 1),
+        }
+    }
+
+    /// How far it has come.
+    pub(super) const fn end(&self) -> ScanEnd {
+        self.end
+    }
+
+    /// Takes the next bytes, of any length.
+    pub(super) fn take(&mut self, block: &[u8], sink: &mut impl ScanSink) -> ControlFlow<()> {
         let mut rest = block;
         if self.end.torn > 0 {
             let Some(newline) = memchr::memchr(b'\n', block) else {
-                return self.open(block);
+                return self.open(block, sink);
             };
             let (last, after) = block.split_at(newline);
-            self.close(last)?;
+            self.close(last, sink)?;
             rest = after.get(1..).unwrap_or_default();
         }
         let whole = memchr::memrchr(b'\n', rest).map_or(0, |last| last + 1);
         let (lines, start) = rest.split_at(whole);
-        self.lines(lines)?;
-        self.open(start)
+        self.lines(lines, sink)?;
+        self.open(start, sink)
     }
 
     /// Takes whole lines, each with its newline. Where they are many, a second thread scans
     /// their heads, a few ahead of those that are taken.
-    fn lines(&mut self, lines: &[u8]) -> ControlFlow<()> {
+    fn lines(&mut self, lines: &[u8], sink: &mut impl ScanSink) -> ControlFlow<()> {
         let are_short = self.end.offset < self.end.lines * SHORT;
         if lines.len() < WORTH_A_THREAD || !are_short || !self.has_processors {
-            return self.lines_in_turn(lines);
+            return self.lines_in_turn(lines, sink);
         }
         let (sender, receiver) = mpsc::sync_channel(SCANNED_AHEAD);
         let scan_ahead = move || {
@@ -133,41 +151,41 @@ impl<S: ScanSink> Walk<'_, S> {
                 // The receiver is taken by value: when this ends early, so does the thread.
                 Ok(_) => receiver
                     .into_iter()
-                    .try_for_each(|some| some.iter().try_for_each(|line| self.line(line))),
-                Err(_) => self.lines_in_turn(lines),
+                    .try_for_each(|some| some.iter().try_for_each(|line| self.line(line, sink))),
+                Err(_) => self.lines_in_turn(lines, sink),
             }
         })
     }
 
-    fn lines_in_turn(&mut self, mut lines: &[u8]) -> ControlFlow<()> {
+    fn lines_in_turn(&mut self, mut lines: &[u8], sink: &mut impl ScanSink) -> ControlFlow<()> {
         let mut line = Line::unscanned();
         lines_of(&mut lines).try_for_each(|bytes| {
             line.scan(bytes);
-            self.line(&line)
+            self.line(&line, sink)
         })
     }
 
-    fn line(&mut self, line: &Line<'_>) -> ControlFlow<()> {
+    fn line(&mut self, line: &Line<'_>, sink: &mut impl ScanSink) -> ControlFlow<()> {
         self.end.lines += 1;
-        let flow = self.tell(line);
+        let flow = self.tell(line, sink);
         self.end.offset += line.bytes.len() as u64 + 1;
         flow
     }
 
-    fn tell(&mut self, line: &Line<'_>) -> ControlFlow<()> {
-        self.sink.line(line.bytes, self.end)?;
-        take_line(line, self.end, self.sink)
+    fn tell(&self, line: &Line<'_>, sink: &mut impl ScanSink) -> ControlFlow<()> {
+        sink.line(line.bytes, self.end)?;
+        take_line(line, self.end, sink)
     }
 
     /// Takes the open line with its last bytes.
-    fn close(&mut self, last: &[u8]) -> ControlFlow<()> {
+    fn close(&mut self, last: &[u8], sink: &mut impl ScanSink) -> ControlFlow<()> {
         self.end.lines += 1;
         let flow = if std::mem::take(&mut self.is_passing) {
             ControlFlow::Continue(())
         } else {
             let mut open = std::mem::take(&mut self.open);
             open.extend_from_slice(last);
-            self.tell(&Line::of(&open))
+            self.tell(&Line::of(&open), sink)
         };
         self.end.offset += self.end.torn + last.len() as u64 + 1;
         self.end.torn = 0;
@@ -176,7 +194,7 @@ impl<S: ScanSink> Walk<'_, S> {
 
     /// Keeps what a block holds of a line whose end is still to come. Of a long line of which
     /// only the head is wanted, tells it now.
-    fn open(&mut self, bytes: &[u8]) -> ControlFlow<()> {
+    fn open(&mut self, bytes: &[u8], sink: &mut impl ScanSink) -> ControlFlow<()> {
         self.end.torn += bytes.len() as u64;
         if self.is_passing {
             return ControlFlow::Continue(());
@@ -187,7 +205,7 @@ impl<S: ScanSink> Walk<'_, S> {
         }
         let open = std::mem::take(&mut self.open);
         let line = Line::of(&open);
-        let is_enough = |head: &RawHead<'_>| !self.sink.wants_whole(head.kind());
+        let is_enough = |head: &RawHead<'_>| !sink.wants_whole(head.kind());
         if !line.head.as_ref().is_some_and(is_enough) {
             self.open = open;
             return ControlFlow::Continue(());
@@ -197,7 +215,7 @@ impl<S: ScanSink> Walk<'_, S> {
             lines: self.end.lines + 1,
             ..self.end
         };
-        take_line(&line, at, self.sink)
+        take_line(&line, at, sink)
     }
 }
 

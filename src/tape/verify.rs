@@ -19,7 +19,9 @@ use super::open::Tape;
 use super::scan::{Record, ScanEnd};
 use super::wire::v1::{decode_event, parse_record, scan_head};
 use super::wire::{Line, RawHead};
-use crate::model::{BlobHash, Body, Event, Kind, LineHash, Problem, ProblemKind, Seq};
+use crate::model::{
+    BlobHash, Body, Event, Kind, LineHash, Problem, ProblemKind, Progress, Seq, Tell,
+};
 use crate::tape::lines::to_text;
 use contents::Contents;
 use references::References;
@@ -42,24 +44,12 @@ pub struct Verified {
     pub is_complete: bool,
 }
 
-/// How far [`verify`] has come, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes looked at.
-    pub done: u64,
-    /// Bytes of the tape when it began.
-    pub of: u64,
-}
-
-/// Verifies a tape. `progress` is told how far it has come, and breaks it off.
-pub fn verify(
-    bytes: TapeBytes,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-) -> io::Result<Verified> {
+/// Verifies a tape. `tell` is told how many bytes were looked at, and breaks it off.
+pub fn verify(bytes: TapeBytes, tell: &mut Tell<'_>) -> io::Result<Verified> {
     let mut walk = Walk {
         of: bytes.len()?,
         told: 0,
-        progress,
+        tell,
         is_broken_off: false,
         line_before: None,
         knows_steps: true,
@@ -118,9 +108,9 @@ impl Place {
 
 struct Walk<'a> {
     of: u64,
-    /// What the last call of `progress` said.
+    /// What the last call of `tell` said.
     told: u64,
-    progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
+    tell: &'a mut Tell<'a>,
     is_broken_off: bool,
     line_before: Option<LineHash>,
     /// The steps are those that the writer saw: this is no fork, and nothing was lost yet.
@@ -135,14 +125,10 @@ struct Walk<'a> {
 
 impl IndexSink for Walk<'_> {
     fn line(&mut self, line: &[u8], at: ScanEnd) -> ControlFlow<()> {
-        const STEP: u64 = 1 << 20;
+        const STEP: u64 = 1 << 16;
         if at.offset >= self.told + STEP {
             self.told = at.offset;
-            let progress = Progress {
-                done: at.offset,
-                of: self.of,
-            };
-            if (self.progress)(progress).is_break() {
+            if (self.tell)(Progress::bytes(at.offset, self.of)).is_break() {
                 self.is_broken_off = true;
                 return ControlFlow::Break(());
             }

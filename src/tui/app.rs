@@ -15,6 +15,7 @@ use super::held::{Desk, Held, Ticket};
 use super::keymap::{Keymap, Pending};
 use super::layout::{Contents, Layout, Lines, Pane, Zoom};
 use super::notes::NotePad;
+use super::opening::Opening;
 use super::overlay::Overlay;
 use super::panes::{DiffPane, Sides, StatePane, StateView, TimelinePane, first_in_view};
 use super::picker::Picker;
@@ -47,6 +48,18 @@ pub struct AppOptions {
     pub keeping: Keeping,
     /// The run is held against another one, at this place.
     pub against: Option<Place>,
+    /// How much of the run was read before the screen was there.
+    pub extent: Extent,
+}
+
+/// How much of a run there is when the screen is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Its first steps: the rest is read while they are shown.
+    Begun,
 }
 
 /// What the screen shows first.
@@ -107,6 +120,8 @@ pub struct App {
     pub(super) picker: Option<Picker>,
     pub(super) play: Play,
     pub(super) file: FileOnDisk,
+    /// The run is still being read.
+    pub(super) unread: Option<Opening>,
     pub(super) timeline: TimelinePane,
     pub(super) state: StatePane,
     pub(super) diff: DiffPane,
@@ -192,6 +207,7 @@ impl App {
             picker: None,
             play: Play::default(),
             file: FileOnDisk::default(),
+            unread: None,
             timeline: TimelinePane::default(),
             state: StatePane::default(),
             diff: DiffPane::default(),
@@ -205,6 +221,9 @@ impl App {
             overlay: None,
             message: None,
         };
+        if options.extent == Extent::Begun {
+            app.begin_opening();
+        }
         if options.first == First::Picker {
             app.open_picker();
         }
@@ -216,9 +235,9 @@ impl App {
     }
 
     /// Whether [`Event::Tick`](super::event::Event::Tick) is wanted: somebody waits, or the
-    /// run is played.
+    /// run is played or being read.
     pub fn wants_tick(&self) -> bool {
-        self.is_waiting() || self.play.is_on()
+        self.is_waiting() || self.play.is_on() || self.is_reading()
     }
 
     /// Whether an answer is waited for, or a change of the file has not been looked at.

@@ -3,6 +3,8 @@
 //! A request carries a generation and its reply carries the same one, so that an answer
 //! nobody waits for any more is told from one that somebody does. Nothing here works.
 
+mod progress;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, RwLock};
@@ -18,6 +20,8 @@ use crate::debugger::{
 };
 use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
 use crate::text::SafeText;
+
+pub use self::progress::{Progress, Reading, ReadingState};
 
 /// A job, and the number by which its reply is known.
 #[derive(Clone, Debug)]
@@ -37,6 +41,10 @@ pub enum Job {
     Unwatch,
     /// Read what was written since.
     Refresh,
+    /// Read on where the reading of the run is, to its end.
+    ReadOn,
+    /// Stop there.
+    StopReading,
     /// What the head of the screen says.
     Summary,
     /// What is wrong with the file, as far as anybody reads.
@@ -353,6 +361,8 @@ pub enum Slot {
     Watch,
     /// Looking for growth.
     Refresh,
+    /// Reading a run that is shown already.
+    Reading,
     /// The head of the screen.
     Summary,
     /// What is wrong with the file.
@@ -421,6 +431,7 @@ impl Job {
         match self {
             Self::Watch | Self::Unwatch => Slot::Watch,
             Self::Refresh => Slot::Refresh,
+            Self::ReadOn | Self::StopReading => Slot::Reading,
             Self::Summary => Slot::Summary,
             Self::Problems => Slot::Problems,
             Self::Left => Slot::Left,
@@ -468,8 +479,8 @@ pub struct Stop {
     pub spot: Spot,
 }
 
-/// What came back. A search and a list of runs reply many times, watching never, everything
-/// else once unless a newer job of its slot takes its place.
+/// What came back. A search, a list of runs and the reading of a run reply many times, watching
+/// never, everything else once unless a newer job of its slot takes its place.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The generation of the request.
@@ -489,6 +500,8 @@ pub type SharedRun = Arc<RwLock<Debugger>>;
 pub enum Answer {
     /// To [`Job::Refresh`].
     Refreshed(Answered<Refresh>),
+    /// To [`Job::ReadOn`], again and again.
+    Read(Reading),
     /// To [`Job::Summary`].
     Summary(Box<Summary>),
     /// To [`Job::Problems`]: the first of them, a sentence each.
@@ -560,19 +573,6 @@ pub enum Answer {
         /// Whether more may come.
         progress: Progress,
     },
-}
-
-/// How far a search is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Progress {
-    /// More may come.
-    Running,
-    /// That was all.
-    Finished,
-    /// There are more hits than anybody looks at.
-    Full,
-    /// It ended, and why.
-    Failed(SafeText),
 }
 
 /// Which files differ between two places.

@@ -29,6 +29,7 @@ use super::signals::{self, Signal};
 use super::terminal::{self, Terminal, TerminalError};
 use super::view;
 use super::worker::{Runs, Worker};
+use crate::debugger::Rest;
 use crate::text::SafeText;
 
 /// How the screen is opened.
@@ -64,8 +65,12 @@ pub enum RunError {
     Fault,
 }
 
-/// Shows a run until the user has seen enough.
-pub fn run(runs: impl Into<Runs>, options: RunOptions) -> Result<Ending, RunError> {
+/// Shows a run until the user has seen enough, and reads the rest of it meanwhile.
+pub fn run(
+    runs: impl Into<Runs>,
+    rest: Option<Rest>,
+    options: RunOptions,
+) -> Result<Ending, RunError> {
     let (tell, happenings) = channel();
     signals::spawn(telling(&tell, Happening::Signal))?;
     let terminal = Terminal::open(options.app.mouse)?;
@@ -74,7 +79,7 @@ pub fn run(runs: impl Into<Runs>, options: RunOptions) -> Result<Ending, RunErro
     let keys = terminal.keys().try_clone_to_owned()?;
     let keyboard = Keyboard::spawn(keys, telling(&tell, Happening::Typed))?;
     let drill = Drill::from_environment();
-    let worker = spawn_worker(runs, &tell, drill)?;
+    let worker = spawn_worker(runs, rest, &tell, drill)?;
     let mut session = Session {
         terminal,
         canvas: ratatui::Terminal::new(Canvas::new(Size::ZERO))?,
@@ -99,11 +104,12 @@ pub fn run(runs: impl Into<Runs>, options: RunOptions) -> Result<Ending, RunErro
 /// Threads that answer about a run.
 fn spawn_worker(
     runs: impl Into<Runs>,
+    rest: Option<Rest>,
     tell: &Sender<Happening>,
     drill: Option<Drill>,
 ) -> io::Result<Worker> {
     let tell_event = telling(tell, Happening::Event);
-    Worker::spawn(runs, move |event| {
+    Worker::spawn(runs, rest, move |event| {
         Drill::at(drill, Drill::Worker);
         tell_event(event);
     })
@@ -320,7 +326,7 @@ impl Session {
     /// From now on requests are about this run. Whoever answered about the one before ends on
     /// a thread of its own: it may still have something to keep.
     fn show(&mut self, run: SharedRun) -> io::Result<()> {
-        let worker = spawn_worker(run, &self.tell, self.drill)?;
+        let worker = spawn_worker(run, None, &self.tell, self.drill)?;
         let before = std::mem::replace(&mut self.worker, worker);
         let end = move || drop(before);
         thread::Builder::new().name("worker".into()).spawn(end)?;

@@ -3,7 +3,8 @@
 use super::held::Ticket;
 use super::job::Progress;
 use crate::debugger::{Direction, HitRow, Spot};
-use crate::text::SafeText;
+use crate::model;
+use crate::text::{SafeText, human};
 
 /// A search that runs or has run.
 #[derive(Debug)]
@@ -62,7 +63,7 @@ impl Search {
             query,
             branch,
             ticket,
-            progress: Progress::Running,
+            progress: Progress::Running(model::Progress::default()),
             aim: Aim::Stay,
             filter,
             hits: Vec::new(),
@@ -115,7 +116,7 @@ impl Search {
 
     /// Whether more hits may come.
     pub(super) fn is_running(&self) -> bool {
-        self.progress == Progress::Running
+        matches!(self.progress, Progress::Running(_))
     }
 
     /// The next hit at another place; around the end, if no more can come.
@@ -153,7 +154,10 @@ impl Search {
     /// What it has found, in words.
     pub(super) fn found(&self) -> SafeText {
         SafeText::line(&match (self.hits.len(), &self.progress) {
-            (count, Progress::Running) => format!("{count} hits so far, searching …"),
+            (count, Progress::Running(progress)) => {
+                let hits = human::plural(count as u64, "hit", "hits");
+                format!("searching {} % · {hits}", progress.percent())
+            }
             (count, Progress::Full) => format!("the first {count} hits"),
             (_, Progress::Failed(why)) => why.to_string(),
             (0, Progress::Finished) => "nothing found".into(),

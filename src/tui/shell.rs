@@ -1,28 +1,37 @@
 //! The screen as the command line asks for it: shown, or drawn into a picture.
 
-use super::app::{AppOptions, First, Keeping};
+use super::app::{AppOptions, Extent, First, Keeping};
 use super::frame::{FrameOptions, frame};
 use super::run::{Ending, RunError, RunOptions, run};
 use super::terminal::{Mouse, TerminalError};
 use super::theme::{ColorChoice, Palette};
 use super::worker::Runs;
 use crate::cli::{Answer, Failure, FrameRequest, PictureFormat, Screen, Start};
-use crate::debugger::Debugger;
+use crate::debugger::{Debugger, Rest};
 
 /// The screen on the terminal that the program was started in.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalScreen;
 
 impl Screen for TerminalScreen {
-    fn show(&self, debugger: Debugger, mut start: Start) -> Result<Answer, Failure> {
+    fn show(
+        &self,
+        debugger: Debugger,
+        rest: Option<Rest>,
+        mut start: Start,
+    ) -> Result<Answer, Failure> {
         let runs = runs(debugger, &mut start);
         let options = RunOptions {
             app: AppOptions {
                 keeping: Keeping::Kept,
+                extent: match rest {
+                    Some(_) => Extent::Begun,
+                    None => Extent::Whole,
+                },
                 ..app_options(start)?
             },
         };
-        match run(runs, options) {
+        match run(runs, rest, options) {
             Ok(Ending::Asked) => Ok(Answer::Yes),
             Ok(Ending::Signal(number)) => Ok(Answer::signal(number)),
             Err(RunError::Fault) => Ok(Answer::FAULT),
@@ -82,6 +91,7 @@ fn app_options(start: Start) -> Result<AppOptions, Failure> {
         } else {
             First::Run
         },
+        extent: Extent::Whole,
         start: start.place,
         against: start.against.map(|against| against.place),
         is_following: start.is_following,

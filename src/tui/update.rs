@@ -7,6 +7,7 @@ mod against;
 mod files;
 mod left;
 mod mouse;
+mod opening;
 mod panes;
 mod picker;
 mod play;
@@ -266,7 +267,7 @@ impl App {
             self.drop_search();
             return;
         }
-        if !self.close_layer() {
+        if !self.close_layer() && !self.stop_reading() {
             self.travel.base = None;
         }
     }

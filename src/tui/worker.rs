@@ -1,6 +1,6 @@
 //! Answers what the screen asks, on threads of its own, so that the screen never waits.
 //!
-//! Lookups, reads, the strip, colours, searches, numbers, following, keeping, opening and
+//! Lookups, reads, the strip, colours, searches, numbers, the file's growth, keeping, opening and
 //! comparing each have a thread, so that a long diff holds up no scrolling and a search holds up nothing. A request waits in its
 //! [`Slot`] until its thread is free, and a newer one of the same slot takes its place. A panic on any of the
 //! threads becomes [`Event::WorkerFailed`]. The screen's state is never touched here.
@@ -9,21 +9,24 @@ mod against;
 mod answer;
 mod mailbox;
 mod runs;
+mod turns;
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use self::answer::{Answerer, Outcome};
 use self::mailbox::Mailbox;
 pub use self::runs::Runs;
+use self::turns::Turns;
 use super::app::App;
 use super::effect::Effect;
 use super::event::Event;
-use super::job::{Answer, Job, Reply, Request, Slot};
-use crate::debugger::Watch;
+use super::job::{Answer, Job, Reading, ReadingState, Reply, Request, Slot};
+use crate::debugger::{Rest, Watch};
+use crate::model::Progress;
 use crate::text::SafeText;
 
 /// The threads that answer. Dropped, they end after what they are doing.
@@ -31,6 +34,9 @@ use crate::text::SafeText;
 pub struct Worker {
     lanes: [Arc<Mailbox>; LANES],
 }
+
+/// The thread that reads a run that is shown already, and what was written since.
+const READING: usize = 5;
 
 /// The thread that writes what a person left.
 const KEEPING: usize = 7;
@@ -67,7 +73,7 @@ const fn lane_of(slot: Slot) -> usize {
         Slot::Strip | Slot::Agents => 2,
         Slot::Paint | Slot::PaintDiff => 3,
         Slot::Search => 4,
-        Slot::Watch | Slot::Refresh => 5,
+        Slot::Watch | Slot::Refresh | Slot::Reading => READING,
         Slot::Statistics | Slot::ContextRun => 6,
         Slot::Keep => KEEPING,
         Slot::OpenRun | Slot::Runs => 8,
@@ -78,33 +84,43 @@ const fn lane_of(slot: Slot) -> usize {
 /// How soon the file is read again when somebody else is reading from it.
 const RETRY: Duration = Duration::from_millis(20);
 
+/// Between two words about how far the reading is.
+const TOLD: Duration = Duration::from_millis(100);
+
 /// Where events go.
 type Sink = Arc<dyn Fn(Event) + Send + Sync>;
 
 impl Worker {
-    /// Starts the threads. `send` is called on them with replies, with
-    /// [`Event::TapeMayHaveChanged`] while the file is watched, and with
-    /// [`Event::WorkerFailed`] if one of them panics.
+    /// Starts the threads, one of them with what is still to be read of the run. `send` is
+    /// called on them with replies, with [`Event::TapeMayHaveChanged`] while the file is
+    /// watched, and with [`Event::WorkerFailed`] if one of them panics.
     pub fn spawn(
         runs: impl Into<Runs>,
+        rest: Option<Rest>,
         send: impl Fn(Event) + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let runs = runs.into();
         let send: Sink = Arc::new(send);
         let lanes = [(); LANES].map(|()| Arc::new(Mailbox::default()));
         let worker = Self { lanes };
-        for mailbox in &worker.lanes {
+        let turns = Arc::new(Turns::default());
+        let mut rest = rest;
+        for (number, mailbox) in worker.lanes.iter().enumerate() {
             let mailbox = Arc::clone(mailbox);
             let runs = runs.clone();
+            let turns = Arc::clone(&turns);
+            let rest = if number == READING { rest.take() } else { None };
             let send = Arc::clone(&send);
             let run = move || {
                 // The state of the highlighter may not leave its thread: it begins here.
                 let lane = Lane {
                     mailbox,
-                    answerer: Answerer::new(runs.clone()),
+                    answerer: Answerer::new(runs.clone(), Arc::clone(&turns)),
                     runs,
+                    turns,
                     send,
                     watch: None,
+                    rest,
                 };
                 lane.run();
             };
@@ -131,6 +147,10 @@ impl Drop for Worker {
         if let Some(keeping) = self.lanes.get(KEEPING) {
             keeping.wait_until_done(LAST_WORDS);
         }
+        // A transcript that is half imported leaves nothing behind.
+        if let Some(reading) = self.lanes.get(READING) {
+            reading.wait_until_left(LAST_WORDS);
+        }
     }
 }
 
@@ -139,8 +159,11 @@ struct Lane {
     mailbox: Arc<Mailbox>,
     answerer: Answerer,
     runs: Runs,
+    turns: Arc<Turns>,
     send: Sink,
     watch: Option<Watch>,
+    /// What is still to be read of the run.
+    rest: Option<Rest>,
 }
 
 impl Lane {
@@ -155,6 +178,8 @@ impl Lane {
                 .unwrap_or("for an unknown reason");
             send(Event::WorkerFailed(SafeText::line(message)));
         }
+        self.rest = None;
+        self.mailbox.leave();
     }
 
     fn work(&mut self) {
@@ -163,7 +188,12 @@ impl Lane {
             match request.job {
                 Job::Watch => self.watch = self.watch(),
                 Job::Unwatch => self.watch = None,
-                Job::StopSearch | Job::StopStatistics | Job::StopContextRun | Job::StopRuns => {}
+                Job::ReadOn => self.read_on(request.generation),
+                Job::StopReading
+                | Job::StopSearch
+                | Job::StopStatistics
+                | Job::StopContextRun
+                | Job::StopRuns => {}
                 ref job => {
                     let generation = request.generation;
                     let send = &self.send;
@@ -178,6 +208,37 @@ impl Lane {
                 }
             }
         }
+    }
+
+    /// Reads the rest of the run until it is read, or nobody wants it any more.
+    fn read_on(&mut self, generation: u64) {
+        let tell = |progress, state| {
+            let answer = Answer::Read(Reading { progress, state });
+            (self.send)(Event::Reply(Reply { generation, answer }));
+        };
+        let Some(mut rest) = self.rest.take() else {
+            return tell(Progress::default(), ReadingState::Whole);
+        };
+        let mut told = Instant::now();
+        let state = loop {
+            if self.mailbox.is_replaced(Slot::Reading) {
+                tell(rest.progress(), ReadingState::Stopped);
+                self.rest = Some(rest);
+                return;
+            }
+            match rest.next_slice() {
+                Ok(Some(slice)) => self.turns.grow(&self.runs.left).take_in(&mut rest, slice),
+                Ok(None) => break ReadingState::Whole,
+                Err(error) => break ReadingState::Failed(SafeText::line(&error.to_string())),
+            }
+            if told.elapsed() >= TOLD {
+                told = Instant::now();
+                tell(rest.progress(), ReadingState::Running);
+            }
+        };
+        let progress = rest.progress();
+        self.turns.grow(&self.runs.left).finish(rest);
+        tell(progress, state);
     }
 
     fn watch(&self) -> Option<Watch> {
@@ -201,7 +262,7 @@ impl InlineWorker {
     /// Answers from this run, or these.
     pub fn new(runs: impl Into<Runs>) -> Self {
         Self {
-            answerer: Answerer::new(runs.into()),
+            answerer: Answerer::new(runs.into(), Arc::default()),
         }
     }
 
@@ -212,7 +273,9 @@ impl InlineWorker {
             Effect::Request(Request { job, .. }) => {
                 let _ = self.answerer.answer(job, &|| false, reply);
             }
-            Effect::Show(run) => self.answerer = Answerer::new(Arc::clone(run).into()),
+            Effect::Show(run) => {
+                self.answerer = Answerer::new(Arc::clone(run).into(), Arc::default());
+            }
             _ => {}
         })
     }

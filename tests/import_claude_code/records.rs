@@ -1,5 +1,6 @@
 //! Records: damaged, unknown, repeated, out of order, still being written.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use jukebox::import::Collected;
@@ -282,7 +283,10 @@ fn a_growing_transcript_can_be_followed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
     std::fs::write(&path, session.text()).unwrap();
-    let survey = Survey::of(Transcript::At(&path), &Options::default()).unwrap();
+    let survey = Survey::of(Transcript::At(&path), &Options::default(), &mut |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap();
     let sink = Collected::new(survey.header());
     let mut importer = Importer::begin(&survey, Options::default(), sink);
     let push = |importer: &mut Importer<Collected>, lines: &[String]| {

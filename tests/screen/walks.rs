@@ -100,7 +100,7 @@ fn threads_answer_what_the_screen_would_have_been_told_at_once() {
     let debugger = Debugger::open(source, &OpenOptions::default()).unwrap();
     let (sender, events) = std::sync::mpsc::channel();
     let send = move |event| drop(sender.send(event));
-    let worker = Worker::spawn(Arc::new(RwLock::new(debugger)), send).unwrap();
+    let worker = Worker::spawn(Arc::new(RwLock::new(debugger)), None, send).unwrap();
     let mut app = App::new(AppOptions::default());
     let perform = |event: Event, app: &mut App| {
         for effect in app.update(event) {

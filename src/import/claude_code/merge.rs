@@ -10,7 +10,10 @@ use super::{ImportError, Options, Transcript};
 use crate::import::lines::{Line, Lines};
 use crate::import::report::Report;
 use crate::import::sink::EventSink;
-use crate::model::WallTime;
+use crate::model::{Progress, Tell, WallTime};
+
+/// Bytes between two words about how far the import has come.
+const STEP: u64 = 1 << 18;
 
 type Done<S> = Result<(), ImportError<<S as EventSink>::Error>>;
 
@@ -20,6 +23,7 @@ pub(super) fn run<S: EventSink>(
     survey: &Survey,
     options: &Options,
     sink: S,
+    tell: &mut Tell<'_>,
 ) -> Result<(Report, S), ImportError<S::Error>> {
     let importer = Importer::begin(survey, options.clone(), sink);
     let agents = survey.agents.iter().map(Source::waiting).collect();
@@ -34,7 +38,15 @@ pub(super) fn run<S: EventSink>(
     };
     let mut lines = Lines::of(transcript.file().map_err(failed)?, BLOCK);
     let mut time = None;
+    let mut told = 0;
     while let Some(line) = lines.next().map_err(failed)? {
+        let done = line.offset;
+        if done >= told + STEP {
+            told = done;
+            if tell(Progress::bytes(done, survey.bytes)).is_break() {
+                return Err(ImportError::Stopped);
+            }
+        }
         merge.before(None, &line, &mut time)?;
         merge.importer.push_line(line).map_err(ImportError::Write)?;
     }

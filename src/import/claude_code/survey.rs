@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -15,7 +16,7 @@ use super::beside::Beside;
 use super::record::{Block, Message, Record, Returned};
 use super::{FORMAT, GIT_BRANCH, IMPORTER_VERSION, Options, Transcript};
 use crate::import::lines::Lines;
-use crate::model::{BlobHash, Header, WallTime};
+use crate::model::{BlobHash, Header, Progress, Tell, WallTime};
 
 /// How much of a file is read at once.
 pub(super) const BLOCK: usize = 1 << 20;
@@ -58,9 +59,18 @@ pub(super) struct AgentFile {
 }
 
 impl Survey {
-    /// Looks at a transcript and at what lies beside it.
-    pub fn of(transcript: Transcript<'_>, options: &Options) -> io::Result<Self> {
-        let main = Pass::over(Lines::of(transcript.file()?, BLOCK))?;
+    /// Looks at a transcript and at what lies beside it. A break of `tell` ends it early:
+    /// what was surveyed by then is of no use.
+    pub fn of(
+        transcript: Transcript<'_>,
+        options: &Options,
+        tell: &mut Tell<'_>,
+    ) -> io::Result<Self> {
+        let file = transcript.file()?;
+        let of = file.metadata()?.len();
+        let main = Pass::over(Lines::of(file, BLOCK), &mut |done| {
+            tell(Progress::bytes(done, of))
+        })?;
         let session = main.session.as_deref();
         let history = options.file_history.as_deref();
         let agents = transcript.path().map(|path| agent_files(path, &main));
@@ -79,7 +89,10 @@ impl Survey {
         let mut passes = vec![(None, main)];
         for (id, path) in agents.unwrap_or_default() {
             // A file that vanishes or cannot be read is a sub-agent without a log.
-            let pass = Lines::open(&path, SMALL_BLOCK).and_then(Pass::over);
+            let lines = Lines::open(&path, SMALL_BLOCK);
+            // Together they are told as what the transcript was.
+            let pass =
+                lines.and_then(|lines| Pass::over(lines, &mut |_| tell(Progress::bytes(of, of))));
             let Ok(pass) = pass else {
                 continue;
             };
@@ -192,7 +205,8 @@ struct Ended {
 }
 
 impl Pass {
-    fn over(mut lines: Lines) -> io::Result<Self> {
+    fn over(mut lines: Lines, tell: &mut dyn FnMut(u64) -> ControlFlow<()>) -> io::Result<Self> {
+        let mut told = 0;
         let mut hasher = blake3::Hasher::new();
         let mut pass = Self {
             hash: BlobHash::of(b""),
@@ -207,6 +221,12 @@ impl Pass {
         while lines.advance()? {
             hasher.update(lines.raw());
             pass.bytes += lines.raw().len() as u64;
+            if pass.bytes >= told + BLOCK as u64 {
+                told = pass.bytes;
+                if tell(told).is_break() {
+                    break;
+                }
+            }
             if let Some(line) = lines.current() {
                 pass.look(line.number, line.bytes);
             }

@@ -1,6 +1,5 @@
 //! The pass that builds and grows the index.
 
-use std::io;
 use std::ops::ControlFlow;
 
 use serde_json::Value;
@@ -11,7 +10,7 @@ use super::{BlobId, Index};
 use crate::model::{Kind, Problem, ProblemKind, Seq};
 use crate::tape::TapeBytes;
 use crate::tape::lines::{Piece, read_line};
-use crate::tape::scan::{Record, ScanEnd, ScanSink, is_event, scan, take_line_carefully};
+use crate::tape::scan::{Record, ScanEnd, ScanSink, Walk, is_event, take_line_carefully};
 use crate::tape::wire::RawHead;
 use crate::tape::wire::v1::parse_record;
 
@@ -53,28 +52,67 @@ impl IndexSink for () {
     fn indexed(&mut self, _: &mut Index, _: Indexed, _: Option<&Record<'_>>) {}
 }
 
-impl Index {
-    /// Takes in what stands on the tape behind `start`, and tells `sink` of each event.
-    ///
-    /// A line without its newline is left for the next time.
-    pub fn extend(
+/// The pass over the lines behind a place, as it is between two blocks: an index grows in
+/// slices, and between them others may read it. However the bytes are cut, it becomes the
+/// same. A line without its newline is left for the next time.
+#[derive(Clone, Debug)]
+pub struct Growth {
+    walk: Walk,
+    /// The last line of which only the head was read: offset and number.
+    unproven: Option<(u64, u64)>,
+}
+
+impl Growth {
+    /// What grows from this place on.
+    pub(in crate::tape) fn from(start: ScanEnd) -> Self {
+        Self {
+            walk: Walk::from(start),
+            unproven: None,
+        }
+    }
+
+    /// How far it has come.
+    pub(in crate::tape) const fn end(&self) -> ScanEnd {
+        self.walk.end()
+    }
+
+    /// Takes the next bytes in.
+    pub(in crate::tape) fn take(
         &mut self,
+        block: &[u8],
+        index: &mut Index,
         bytes: &TapeBytes,
-        start: ScanEnd,
         sink: &mut impl IndexSink,
-    ) -> io::Result<ScanEnd> {
+    ) -> ControlFlow<()> {
         let mut pass = Pass {
-            index: self,
+            index,
+            sink,
+            bytes,
+            unproven: self.unproven.take(),
+        };
+        let flow = self.walk.take(block, &mut pass);
+        self.unproven = pass.unproven;
+        flow
+    }
+
+    /// No more bytes come for now: where the pass ended.
+    pub(in crate::tape) fn settle(
+        self,
+        index: &mut Index,
+        bytes: &TapeBytes,
+        sink: &mut impl IndexSink,
+    ) -> ScanEnd {
+        let end = self.walk.end();
+        let mut pass = Pass {
+            index,
             sink,
             bytes,
             unproven: None,
         };
-        let end = scan(bytes, start, &mut pass)?;
         // Of the last line, only the head was looked at: what else stands on it?
-        let last = pass.unproven.take();
-        pass.prove_line(last, end.offset);
+        pass.prove_line(self.unproven, end.offset);
         sink.caught_up();
-        Ok(end)
+        end
     }
 }
 
@@ -190,6 +228,10 @@ impl<S: IndexSink> Pass<'_, S> {
             self.bytes.read_exact_at(offset, len).ok()
         };
         let known = self.index.events.get(known).map(|event| event.offset);
+        if known == Some(record.offset) {
+            // A long line is told by its head, and read again when it is whole.
+            return ControlFlow::Continue(());
+        }
         if known.and_then(read) == read(record.offset) {
             let text = format!("event {seq} stands twice; the repeat is ignored");
             self.report(record, ProblemKind::RepeatedSeq, text);

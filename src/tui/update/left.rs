@@ -63,6 +63,10 @@ impl App {
 
     /// Has kept what is to be found the next time, if it is not already.
     pub(in crate::tui) fn keep(&mut self) {
+        // Marks that lie in the part of a run that is still to be read are not known.
+        if self.unread.is_some() {
+            return;
+        }
         // What is not known yet is not written over.
         if self.keeping == Keeping::Forgotten || self.left.current().is_none() {
             return;

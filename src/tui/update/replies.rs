@@ -15,6 +15,7 @@ impl App {
         let generation = reply.generation;
         match reply.answer {
             Answer::Refreshed(refreshed) => self.take_refresh(refreshed),
+            Answer::Read(reading) => self.take_reading(generation, reading),
             Answer::Summary(summary) => {
                 if self.summary.take(generation, *summary)
                     && let Some(summary) = self.summary.get()
@@ -150,7 +151,7 @@ impl App {
             Err(why) => {
                 self.say(Tone::Error, &why.to_string());
                 // A place that is not there is no reason to show nothing.
-                if way.errand == Errand::Arrive && self.travel.stop.is_none() {
+                if way.errand == Errand::Arrive {
                     self.go_to_place(Place::END, Errand::Follow);
                 }
             }
@@ -247,7 +248,7 @@ impl App {
 
     /// The run grew. What is shown stays in view and is asked anew: what came may have
     /// told more of what was there.
-    fn outdate(&mut self) {
+    pub(super) fn outdate(&mut self) {
         self.summary.outdate();
         self.problems.outdate();
         self.timeline.rows.outdate();

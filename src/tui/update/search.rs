@@ -36,7 +36,7 @@ impl App {
         }
     }
 
-    fn search_for(&mut self, query: &str) {
+    pub(super) fn search_for(&mut self, query: &str) {
         let Some(Stop { branch, .. }) = self.travel.stop else {
             return;
         };

@@ -72,6 +72,7 @@ impl App {
         if there == here.step.0 && !self.travel.is_inside {
             let words = match there {
                 0 => "before the first step",
+                _ if there == self.steps() && self.unread.is_some() => "the last step so far",
                 _ if there == self.steps() => "the last step",
                 _ => return,
             };
@@ -150,7 +151,8 @@ impl App {
             return;
         };
         match errand {
-            Errand::Steps | Errand::Arrive => self.arrive(stop),
+            Errand::Arrive => self.put(stop),
+            Errand::Steps => self.arrive(stop),
             Errand::Events => {
                 if self.travel.stop == Some(stop) {
                     self.say(Tone::Plain, "no further event");
@@ -161,7 +163,7 @@ impl App {
             Errand::Base => self.measure_from(Some(stop)),
             Errand::Follow => {
                 let before = self.travel.stop.map(|before| before.branch);
-                self.arrive(stop);
+                self.put(stop);
                 if before.is_some_and(|branch| branch != stop.branch) {
                     let name = self.branch().map(|branch| branch.name.to_string());
                     let name = name.unwrap_or_default();
@@ -209,7 +211,11 @@ impl App {
             Landmark::Edge => "snapshot or transaction edge".to_owned(),
             Landmark::Version(path) => format!("change of {}", path.to_text()),
         };
-        self.say(Tone::Plain, &format!("no {when} {what}"));
+        let so_far = match direction {
+            Direction::Forward if self.unread.is_some() => " so far",
+            _ => "",
+        };
+        self.say(Tone::Plain, &format!("no {when} {what}{so_far}"));
     }
 
     /// Goes to a place and keeps the old one to come back to.
@@ -222,8 +228,14 @@ impl App {
         self.arrive(stop);
     }
 
-    /// Puts the playhead somewhere.
+    /// Puts the playhead where a person wants it.
     fn arrive(&mut self, stop: Stop) {
+        self.stay_here();
+        self.put(stop);
+    }
+
+    /// Puts the playhead somewhere.
+    fn put(&mut self, stop: Stop) {
         if self.travel.stop != Some(stop) {
             self.diff.rewind();
             self.state.conversation.choose_newest();
@@ -329,6 +341,9 @@ impl App {
 
     /// Follows the run while it is written, or stops.
     pub(super) fn toggle_follow(&mut self) {
+        if self.read_on() {
+            return;
+        }
         if self.travel.follow == Follow::Off {
             self.watch();
             self.travel.follow = Follow::Sticking;
@@ -349,7 +364,9 @@ impl App {
 
     /// Reads what was written since, unless that is being done.
     pub(super) fn refresh(&mut self) {
-        if self.file.reading.is_some() || self.file.is_resting {
+        if self.unread.is_some() {
+            // Once the run is whole, what was written since is looked for anyway.
+        } else if self.file.reading.is_some() || self.file.is_resting {
             self.file.is_due = true;
         } else {
             self.file.reading = Some(self.desk.ask(Job::Refresh));

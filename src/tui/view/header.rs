@@ -105,7 +105,17 @@ fn place(app: &App) -> Vec<Fact> {
     if app.play.is_on() {
         say(3, format!("▶ {}", app.play.speed()), Role::Live);
     }
+    // What takes no time is not worth a word.
+    if let Some(opening) = app.unread.as_ref().filter(|opening| opening.has_begun()) {
+        let role = if opening.is_running() {
+            Role::Live
+        } else {
+            Role::Warning
+        };
+        say(2, opening.describe(), role);
+    }
     match app.travel.follow {
+        _ if app.unread.is_some() => {}
         Follow::Off => {}
         _ if app.file.is_gone => say(2, "○ gone".into(), Role::Warning),
         Follow::Sticking => say(2, "● live".into(), Role::Live),

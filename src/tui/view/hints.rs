@@ -19,7 +19,7 @@ pub(super) fn hints(app: &App) -> Vec<(SafeText, SafeText)> {
         .iter()
         .filter(|action| is_hinted(app, action))
         .collect();
-    actions.sort_by_key(|action| rank(action.id));
+    actions.sort_by_key(|action| rank(app, action.id));
     let mut hints: Vec<(String, &'static str)> = Vec::new();
     for action in actions {
         let Some(key) = action.shown_keys().into_iter().next() else {
@@ -66,8 +66,9 @@ fn in_picker(app: &App) -> Vec<(SafeText, SafeText)> {
 }
 
 /// What is left out first where there is little room: the highest rank.
-fn rank(action: ActionId) -> u8 {
+fn rank(app: &App, action: ActionId) -> u8 {
     match action {
+        ActionId::Follow if app.unread.is_some() => 0,
         ActionId::StepBack
         | ActionId::StepForward
         | ActionId::NextFailure
@@ -110,7 +111,9 @@ fn word(app: &App, action: &Action) -> &'static str {
             }
         }
         ActionId::OnlyHits if app.filtered(0).is_some() => "all steps",
+        ActionId::Follow if app.unread.is_some() => "read on",
         ActionId::Follow if app.travel.follow != Follow::Off => "stop following",
+        ActionId::Back if app.is_reading() && app.search.is_none() => "stop reading",
         _ => action.hint,
     }
 }
@@ -125,7 +128,8 @@ fn is_hinted(app: &App, action: &Action) -> bool {
     match action.id {
         _ if action.hint.is_empty() => false,
         ActionId::Close | ActionId::Help => true,
-        ActionId::Back => app.search.is_some() || app.travel.base.is_some(),
+        ActionId::Back => app.search.is_some() || app.travel.base.is_some() || app.is_reading(),
+        ActionId::Follow if app.is_reading() => false,
         _ if is_reading => false,
         ActionId::NextFailure | ActionId::PreviousFailure => {
             app.branch().is_some_and(|branch| branch.failed > 0)

@@ -2,12 +2,16 @@
 
 use std::fmt;
 use std::iter;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, TryLockError};
-use std::time::SystemTime;
+use std::ops::ControlFlow;
+use std::sync::{Arc, RwLock, RwLockReadGuard, TryLockError};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::against;
 use super::runs::Runs;
-use crate::debugger::{Debugger, Direction, FileContent, FileView, Left, Places, ReadError, Spot};
+use crate::debugger::{
+    Count, Debugger, Direction, FileContent, FileView, Left, Places, ReadError, Search, Spot,
+    Statistics,
+};
 use crate::model::{Certainty, Cursor, EntryKind, TapePath, WallTime};
 use crate::text::SafeText;
 use crate::tui::conversation;
@@ -18,11 +22,13 @@ use crate::tui::job::{
     Answer, Answered, Base, Changes, Job, Jump, Landmark, OpenFile, Progress, Stop,
 };
 use crate::tui::reading::{self, RequestReading, StepReading};
+use crate::tui::worker::{TOLD, turns::Turns};
 
 /// Answers one job at a time.
 #[derive(Debug)]
 pub(super) struct Answerer {
     runs: Runs,
+    turns: Arc<Turns>,
     highlighter: Highlighter,
     /// One for each side of a difference: each remembers its way.
     side_highlighters: [Highlighter; 2],
@@ -47,11 +53,15 @@ const MAX_PROBLEMS: usize = 500;
 /// Hits are sent in parcels of this many.
 const PARCEL: usize = 100;
 
+/// So long a search or a count keeps the run from growing, and then lets go of it.
+const PART: Duration = Duration::from_millis(5);
+
 impl Answerer {
     /// Answers from these runs.
-    pub(super) fn new(runs: Runs) -> Self {
+    pub(super) fn new(runs: Runs, turns: Arc<Turns>) -> Self {
         Self {
             runs,
+            turns,
             highlighter: Highlighter::default(),
             side_highlighters: Default::default(),
         }
@@ -97,7 +107,7 @@ impl Answerer {
                 }
             }
             Job::Search { query, branch } => {
-                search(&self.read(), query, *branch, is_cancelled, reply);
+                self.search(query, *branch, is_cancelled, reply);
                 return Outcome::Done;
             }
             // Neither looks at the run that is open, so neither holds it.
@@ -111,7 +121,7 @@ impl Answerer {
                 let opened = places.open(source);
                 Answer::OpenedRun(opened.map(|run| Arc::new(RwLock::new(run))).map_err(safe))
             }
-            Job::Statistics { branch } => match self.read().statistics(*branch, is_cancelled) {
+            Job::Statistics { branch } => match self.count(*branch, is_cancelled) {
                 Some(statistics) => Answer::Statistics(Box::new(statistics)),
                 None => return Outcome::Done,
             },
@@ -134,11 +144,81 @@ impl Answerer {
         Outcome::Done
     }
 
+    /// Searches part by part. The first hit is told at once, the others as parcels fill, or
+    /// time goes by.
+    fn search(
+        &self,
+        query: &str,
+        branch: u16,
+        is_cancelled: &dyn Fn() -> bool,
+        reply: &mut dyn FnMut(Answer),
+    ) {
+        let mut search = match Search::new(query, branch) {
+            Ok(search) => search,
+            Err(error) => {
+                let (hits, progress) = (Vec::new(), Progress::Failed(safe(error)));
+                return reply(Answer::Hits { hits, progress });
+            }
+        };
+        let (mut total, mut told) = (0, Instant::now());
+        let mut hits = Vec::new();
+        loop {
+            let begun = Instant::now();
+            let mut is_enough = || begun.elapsed() >= PART;
+            let run = self.read();
+            let flow = run.search_on(&mut search, &mut is_enough, &mut |hit| {
+                // One event may hold more than anybody looks at.
+                if total < MAX_HITS {
+                    total += 1;
+                    hits.push(hit);
+                }
+            });
+            let progress = run.searched(&search);
+            drop(run);
+            if is_cancelled() {
+                return;
+            }
+            let is_over = flow.is_continue() || total == MAX_HITS;
+            let is_first = total > 0 && total == hits.len();
+            if is_over || is_first || hits.len() >= PARCEL || told.elapsed() >= TOLD {
+                told = Instant::now();
+                let hits = std::mem::take(&mut hits);
+                let progress = match flow {
+                    _ if total == MAX_HITS => Progress::Full,
+                    ControlFlow::Continue(()) => Progress::Finished,
+                    ControlFlow::Break(()) => Progress::Running(progress),
+                };
+                reply(Answer::Hits { hits, progress });
+            }
+            if is_over {
+                return;
+            }
+            self.turns.let_grow();
+        }
+    }
+
+    /// Counts part by part.
+    fn count(&self, branch: u16, is_cancelled: &dyn Fn() -> bool) -> Option<Statistics> {
+        let mut count = Count::new(branch);
+        loop {
+            let begun = Instant::now();
+            let mut is_enough = || begun.elapsed() >= PART;
+            if self
+                .read()
+                .count_on(&mut count, &mut is_enough)
+                .is_continue()
+            {
+                return Some(count.finish());
+            }
+            if is_cancelled() {
+                return None;
+            }
+            self.turns.let_grow();
+        }
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, Debugger> {
-        self.runs
-            .left
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.turns.read(&self.runs.left)
     }
 }
 
@@ -239,6 +319,8 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         | Job::Watch
         | Job::Unwatch
         | Job::Refresh
+        | Job::ReadOn
+        | Job::StopReading
         | Job::Paint { .. }
         | Job::PaintDiff { .. }
         | Job::Search { .. }
@@ -337,38 +419,6 @@ fn next_landmark(
         Landmark::Version(path) => debugger.next_version(from, path, direction),
         Landmark::Edge => debugger.next_edge(from, direction),
     }
-}
-
-fn search(
-    debugger: &Debugger,
-    query: &str,
-    branch: u16,
-    is_cancelled: &dyn Fn() -> bool,
-    reply: &mut dyn FnMut(Answer),
-) {
-    let mut hits = Vec::new();
-    let mut total = 0;
-    let is_full = std::cell::Cell::new(false);
-    let is_over = || is_full.get() || is_cancelled();
-    let result = debugger.search(query, branch, &is_over, &mut |hit| {
-        total += 1;
-        is_full.set(total >= MAX_HITS);
-        hits.push(hit);
-        // The first hit is shown at once, the others as parcels fill.
-        if total == 1 || hits.len() == PARCEL {
-            reply(Answer::Hits {
-                hits: std::mem::take(&mut hits),
-                progress: Progress::Running,
-            });
-        }
-    });
-    let progress = match result {
-        Err(error) => Progress::Failed(safe(error)),
-        Ok(()) if is_full.get() => Progress::Full,
-        Ok(()) if is_cancelled() => return,
-        Ok(()) => Progress::Finished,
-    };
-    reply(Answer::Hits { hits, progress });
 }
 
 /// A step, whole, set in lines.

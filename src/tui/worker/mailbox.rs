@@ -19,6 +19,8 @@ struct Waiting {
     is_closed: bool,
     /// A request was taken out, and no other was asked for since.
     is_busy: bool,
+    /// The thread has ended, and what it held is gone.
+    is_left: bool,
 }
 
 impl Mailbox {
@@ -77,6 +79,21 @@ impl Mailbox {
         let waited = self
             .changed
             .wait_timeout_while(self.lock(), patience, is_undone);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The thread has ended, and what it held is gone.
+    pub(super) fn leave(&self) {
+        self.lock().is_left = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the thread has ended, and not longer than this.
+    pub(super) fn wait_until_left(&self, patience: Duration) {
+        let is_there = |waiting: &mut Waiting| !waiting.is_left;
+        let waited = self
+            .changed
+            .wait_timeout_while(self.lock(), patience, is_there);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
