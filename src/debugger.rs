@@ -40,6 +40,7 @@ mod timeline;
 mod title;
 mod trees;
 mod verify;
+mod versions;
 
 pub use checkout::{
     Checkout, CheckoutError, CheckoutOptions, CheckoutReport, CheckoutRow, Doubt, OutsideLinks,

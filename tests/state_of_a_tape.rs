@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
-use jukebox::debugger::{Debugger, Expanded, FileContent, OpenOptions, Source};
-use jukebox::model::{Certainty, Place, TapePath};
+use jukebox::debugger::{Debugger, Direction, Expanded, FileContent, OpenOptions, Source};
+use jukebox::model::{Certainty, Place, StepNumber, TapePath};
 
 fn open(lines: &[&str]) -> Debugger {
     let directory = tempfile::tempdir().unwrap();
@@ -282,4 +282,84 @@ fn a_directory_is_not_there_before_what_is_in_it() {
     };
     assert_eq!(paths("1"), [] as [&str; 0]);
     assert_eq!(paths("2"), ["src", "src/in", "src/in/f"]);
+}
+
+/// A call of a tool with one file event in it, numbered from `seq` on.
+fn call(seq: u64, rest: &str, event: &str) -> [String; 3] {
+    let (event_seq, result_seq) = (seq + 1, seq + 2);
+    [
+        format!(r#"{{"seq":{seq},{rest}"kind":"tool.call","call":"c{seq}","name":"Bash"}}"#),
+        format!(r#"{{"seq":{event_seq},{rest}"call":"c{seq}","path":"a",{event}}}"#),
+        format!(r#"{{"seq":{result_seq},{rest}"kind":"tool.result","call":"c{seq}"}}"#),
+    ]
+}
+
+#[test]
+fn the_steps_that_changed_a_file_are_found_from_any_step() {
+    const STEPS: u32 = 700;
+    const LEFT: u32 = 500;
+    let mut lines = vec![HEADER.to_owned()];
+    let mut text = 0;
+    for step in 1..=STEPS {
+        let event = if step % 2 == 1 {
+            text = step;
+            "fs.write"
+        } else {
+            // It finds what is known already.
+            "fs.observe"
+        };
+        let event = format!(r#""kind":"{event}","text":"{text}""#);
+        lines.extend(call(u64::from(3 * step - 2), "", &event));
+    }
+    let (at, next) = (3 * LEFT, 3 * STEPS + 1);
+    lines.push(format!(
+        r#"{{"seq":{next},"kind":"branch","branch":"b","at":{at}}}"#
+    ));
+    let branch = r#""branch":"b","#;
+    lines.extend(call(
+        u64::from(next) + 1,
+        branch,
+        r#""kind":"fs.write","text":"b""#,
+    ));
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let run = open(&lines);
+
+    let path = TapePath::new("a").unwrap();
+    let on_main: Vec<u32> = (1..=STEPS).step_by(2).collect();
+    let to_branch: Vec<u32> = (1..=LEFT).step_by(2).chain([LEFT + 1]).collect();
+    for (branch, changed, count) in [("main", &on_main, STEPS), ("b", &to_branch, LEFT + 1)] {
+        for step in 0..=count {
+            let place = format!("{branch}:{step}");
+            let spot = run.locate(&place.parse().unwrap()).unwrap();
+            // Many entries of one path.
+            let changes = run.changes(run.spot(0, StepNumber(0)).cursor, spot.cursor);
+            let paths: Vec<&TapePath> = changes.iter().map(|change| &change.path).collect();
+            assert_eq!(
+                paths,
+                if step == 0 { vec![] } else { vec![&path] },
+                "{place}"
+            );
+            let behind = changed.partition_point(|changed| *changed <= step);
+            let next = |direction| {
+                run.next_version(spot, &path, direction)
+                    .map(|spot| spot.step.0)
+            };
+            assert_eq!(
+                next(Direction::Forward),
+                changed.get(behind).copied(),
+                "{place}"
+            );
+            let before = changed.iter().rev().find(|changed| **changed < step);
+            assert_eq!(next(Direction::Back), before.copied(), "{place}");
+
+            let versions = run.versions(spot.cursor, &path);
+            let told: Vec<u32> = versions.rows.iter().map(|row| row.spot.step.0).collect();
+            let from = behind.saturating_sub(100);
+            let to = changed.len().min(behind + 100);
+            assert_eq!(told, changed[from..to], "{place}");
+            let more = (versions.has_earlier, versions.has_later);
+            assert_eq!(more, (from > 0, to < changed.len()), "{place}");
+            assert_eq!(versions.count, Some(changed.len()), "{place}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{ChangeRow, Debugger, FileContent, FileView, ReadError, TreeRow, VersionRow};
+use super::{ChangeRow, Debugger, FileContent, FileView, ReadError, TreeRow};
 use crate::model::{
     BlobHash, Body, Certainty, ChangeKind, Content, Cursor, EntryKind, FileOp, TapePath,
 };
@@ -172,7 +172,8 @@ impl Debugger {
             })
     }
 
-    /// A file at a place: its last known content, how well it is known, its versions.
+    /// A file at a place: its last known content, how well it is known, and its versions
+    /// around the place.
     pub fn file(&self, at: Cursor, path: &TapePath) -> Result<FileView, ReadError> {
         let state = self.state.file(&self.tape.index.blobs, at, path);
         let Some(state) = state else {
@@ -187,32 +188,8 @@ impl Debugger {
             mode: state.mode,
             content,
             remarks,
-            versions: self.versions(at.branch, path),
+            versions: self.versions(at, path),
         })
-    }
-
-    fn versions(&self, branch: u16, path: &TapePath) -> Vec<VersionRow> {
-        let Some(node) = self.state.paths.find(path) else {
-            return Vec::new();
-        };
-        let line = self.line_of_branch(branch);
-        let versions = self.state.versions(branch, node).into_iter();
-        versions
-            .map(|version| {
-                let before = Cursor {
-                    position: version.position - 1,
-                    ..version
-                };
-                let blobs = &self.tape.index.blobs;
-                let change = self.state.change(blobs, node, before, version);
-                let state = self.state.at(blobs, version, node);
-                VersionRow {
-                    spot: self.spot_of_change(line, version.position - 1),
-                    change: change.map_or(ChangeKind::Modified, |change| change.kind),
-                    is_outside: state.is_some_and(|state| state.is_outside),
-                }
-            })
-            .collect()
     }
 
     /// The content of a state, and what went wrong in reading it.

@@ -259,8 +259,8 @@ pub struct FileView {
     pub content: FileContent,
     /// What to know of the content, one sentence each: who may have changed it, what was assumed.
     pub remarks: Vec<SafeText>,
-    /// Every place where it changed, in order.
-    pub versions: Vec<VersionRow>,
+    /// Where it changed.
+    pub versions: Versions,
 }
 
 /// What is known of a file's content.
@@ -272,6 +272,19 @@ pub enum FileContent {
     Lines(KnownLines),
     /// Nothing, and why.
     Nothing(SafeText),
+}
+
+/// The places where a file changed, around the place it is looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Versions {
+    /// Those nearest to the place, before it and behind it, in order.
+    pub rows: Vec<VersionRow>,
+    /// There are more before them.
+    pub has_earlier: bool,
+    /// There are more behind them.
+    pub has_later: bool,
+    /// How many there are in all; `None` where there are more than anybody counts.
+    pub count: Option<usize>,
 }
 
 /// One version of a file.

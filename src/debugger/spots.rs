@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Debugger, Spot};
-use crate::model::{Cursor, Kind, Place, StepKind, StepNumber, TapePath, Target};
+use crate::model::{Cursor, Kind, Place, StepKind, StepNumber, Target};
 use crate::tape::{BranchKind, Lane, StepFlags, StepTotal};
 
 /// Which way along a run.
@@ -290,20 +290,6 @@ impl Debugger {
                 entry.kind == StepKind::Transaction || entry.flags.has(StepFlags::SNAPSHOT)
             })
         })
-    }
-
-    /// The next place along the line where a path changed.
-    pub fn next_version(&self, from: Spot, path: &TapePath, direction: Direction) -> Option<Spot> {
-        let node = self.state.paths.find(path)?;
-        let line = self.line_of(from);
-        let versions = self.state.versions(line, node);
-        let spots = versions
-            .iter()
-            .map(|version| self.spot_of_change(line, version.position - 1));
-        match direction {
-            Direction::Forward => spots.into_iter().find(|spot| spot.step > from.step),
-            Direction::Back => spots.into_iter().rev().find(|spot| spot.step < from.step),
-        }
     }
 
     /// The settled spot of the step in which an event changed a file, as a line shows it.

@@ -174,6 +174,11 @@ impl Entry {
         self.bits & OBSERVED != 0
     }
 
+    /// Whether it is a change, not only a look that found what was known.
+    pub(super) const fn is_version(self) -> bool {
+        !self.is_observed() || self.is_outside()
+    }
+
     pub(super) const fn is_redacted(self) -> bool {
         self.bits & REDACTED != 0
     }

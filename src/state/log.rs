@@ -64,6 +64,29 @@ impl Log {
         list.iter().filter_map(|number| self.get(*number))
     }
 
+    /// The entries of a path among the first `position` events, in order.
+    pub(super) fn of_path_before(
+        &self,
+        path: PathId,
+        position: u32,
+    ) -> impl DoubleEndedIterator<Item = Entry> {
+        let (before, _) = self.split(path, position);
+        before.iter().filter_map(|number| self.get(*number))
+    }
+
+    /// The entries of a path behind the first `position` events, in order.
+    pub(super) fn of_path_from(&self, path: PathId, position: u32) -> impl Iterator<Item = Entry> {
+        let (_, from) = self.split(path, position);
+        from.iter().filter_map(|number| self.get(*number))
+    }
+
+    /// The list of a path, cut at an event.
+    fn split(&self, path: PathId, position: u32) -> (&[u32], &[u32]) {
+        let list = self.lists.get(path);
+        let before = self.before(position) as u32;
+        list.split_at(list.partition_point(|number| *number < before))
+    }
+
     /// The last entry of a path among the first `position` events.
     pub(super) fn last_of(&self, path: PathId, position: u32) -> Option<Entry> {
         let list = self.lists.get(path);

@@ -1,6 +1,6 @@
 //! The file tree at a cursor, a directory at a time.
 
-use super::entry::FileState;
+use super::entry::{Entry, FileState};
 use super::paths::{PathId, PathTable};
 use super::table::State;
 use crate::model::{Certainty, Cursor, EntryKind};
@@ -61,28 +61,58 @@ impl State {
         }
     }
 
-    /// The places where a path changed on the way to a cursor's branch, in order: the event,
-    /// and the branch it happened on.
-    pub fn versions(&self, branch: u16, path: PathId) -> Vec<Cursor> {
-        let mut versions = Vec::new();
-        let mut at = Some((branch, u32::MAX));
-        while let Some((number, limit)) = at {
-            let Some(branch) = self.branches.get(usize::from(number)) else {
-                break;
-            };
-            let entries = branch.log.of_path(path).filter(|entry| {
-                entry.position < limit && (!entry.is_observed() || entry.is_outside())
-            });
-            versions.extend(entries.map(|entry| Cursor {
-                position: entry.position + 1,
-                branch: number,
-            }));
-            at = branch
-                .parent
-                .map(|(parent, left)| (parent, left.min(limit)));
+    /// The first place behind `position` events where a path changed, on the way to a branch:
+    /// the event, and the branch it happened on.
+    pub fn version_after(&self, branch: u16, path: PathId, position: u32) -> Option<Cursor> {
+        self.way_to(branch)
+            .filter_map(|(number, limit)| {
+                let log = &self.branches.get(usize::from(number))?.log;
+                let mut later = log.of_path_from(path, position);
+                let entry = later.find(|entry| entry.is_version())?;
+                (entry.position < limit).then(|| version(number, entry))
+            })
+            .min_by_key(|version| version.position)
+    }
+
+    /// The last place among the first `position` events where a path changed.
+    pub fn version_before(&self, branch: u16, path: PathId, position: u32) -> Option<Cursor> {
+        self.way_to(branch)
+            .filter_map(|(number, limit)| {
+                let log = &self.branches.get(usize::from(number))?.log;
+                let mut earlier = log.of_path_before(path, position.min(limit));
+                let entry = earlier.rfind(|entry| entry.is_version())?;
+                Some(version(number, entry))
+            })
+            .max_by_key(|version| version.position)
+    }
+
+    /// How many places there are where a path changed; `None` where one would have to look
+    /// at more than `most` entries to know.
+    pub fn count_versions(&self, branch: u16, path: PathId, most: usize) -> Option<usize> {
+        let (mut count, mut left) = (0, most);
+        for (number, limit) in self.way_to(branch) {
+            let log = &self.branches.get(usize::from(number))?.log;
+            for entry in log.of_path_before(path, limit) {
+                left = left.checked_sub(1)?;
+                count += usize::from(entry.is_version());
+            }
         }
-        versions.sort_unstable_by_key(|version| version.position);
-        versions.dedup();
-        versions
+        Some(count)
+    }
+
+    /// A branch and those it comes from, each with how many events count on it.
+    fn way_to(&self, branch: u16) -> impl Iterator<Item = (u16, u32)> {
+        std::iter::successors(Some((branch, u32::MAX)), |(branch, limit)| {
+            let (parent, left) = self.branches.get(usize::from(*branch))?.parent?;
+            Some((parent, left.min(*limit)))
+        })
+    }
+}
+
+/// The place just behind an entry.
+const fn version(branch: u16, entry: Entry) -> Cursor {
+    Cursor {
+        position: entry.position + 1,
+        branch,
     }
 }

@@ -331,6 +331,7 @@ fn hexadecimal(row: &[u8]) -> SafeText {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::debugger::Versions;
     use crate::model::{Certainty, EntryKind, TapePath};
 
     fn document(content: FileContent) -> Document {
@@ -341,7 +342,7 @@ mod tests {
             mode: None,
             content,
             remarks: Vec::new(),
-            versions: Vec::new(),
+            versions: Versions::default(),
         })
     }
 

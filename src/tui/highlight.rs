@@ -258,7 +258,7 @@ const MEANINGS: [(&str, Option<Token>); 24] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::debugger::{FileContent, FileView};
+    use crate::debugger::{FileContent, FileView, Versions};
     use crate::model::{Certainty, EntryKind};
 
     fn document(text: &str) -> Arc<Document> {
@@ -269,7 +269,7 @@ mod tests {
             mode: None,
             content: FileContent::Bytes(text.as_bytes().into()),
             remarks: Vec::new(),
-            versions: Vec::new(),
+            versions: Versions::default(),
         }))
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use jukebox::debugger::{
     BranchRow, ChangeRow, ChurnRow, ContextCell, DiffView, Direction, Expanded, FileContent,
     FileView, HitRow, Refresh, Spot, Statistics, StepRow, StripCell, Summary, ToolRow,
-    TransactionEdge, TransactionMark, TreeRow, Turn, VersionRow,
+    TransactionEdge, TransactionMark, TreeRow, Turn, VersionRow, Versions,
 };
 use jukebox::model::{
     Certainty, ChangeKind, Cursor, EntryKind, KnownLines, Outcome, Seq, StepKind, StepNumber,
@@ -501,7 +501,17 @@ impl Fake {
             ),
             FileContent::Bytes(_) => (Certainty::Exact, vec![]),
         };
-        let versions = (1..=self.steps.min(2000)).filter(|n| changed(*n).contains(&name.as_str()));
+        let steps = (1..=self.steps.min(2000)).filter(|n| changed(*n).contains(&name.as_str()));
+        let version = |(index, n)| VersionRow {
+            spot: self.spot(at.branch, n),
+            change: if index == 0 {
+                ChangeKind::Added
+            } else {
+                ChangeKind::Modified
+            },
+            is_outside: n % 10 == 9,
+        };
+        let versions: Vec<VersionRow> = steps.enumerate().map(version).collect();
         FileView {
             path: path.clone(),
             kind: EntryKind::File,
@@ -509,18 +519,11 @@ impl Fake {
             mode: Some(0o644),
             content,
             remarks,
-            versions: versions
-                .enumerate()
-                .map(|(index, n)| VersionRow {
-                    spot: self.spot(at.branch, n),
-                    change: if index == 0 {
-                        ChangeKind::Added
-                    } else {
-                        ChangeKind::Modified
-                    },
-                    is_outside: n % 10 == 9,
-                })
-                .collect(),
+            versions: Versions {
+                count: Some(versions.len()),
+                rows: versions,
+                ..Versions::default()
+            },
         }
     }
 }

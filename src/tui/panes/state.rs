@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::conversation::ConversationPane;
-use crate::debugger::{ChangeRow, Expanded, Statistics, TreeRow, VersionRow};
+use crate::debugger::{ChangeRow, Expanded, Statistics, TreeRow, Versions};
 use crate::model::{EntryKind, TapePath};
 use crate::tui::document::Document;
 use crate::tui::held::Held;
@@ -284,8 +284,8 @@ pub(in crate::tui) struct FilePane {
     pub(in crate::tui) path: TapePath,
     /// What is known of it.
     pub(in crate::tui) open: Held<Answered<Box<OpenFile>>>,
-    /// Every step that changed it, as far as it was ever told: where there is no file, too.
-    pub(in crate::tui) versions: Vec<VersionRow>,
+    /// The steps that changed it, as they were told last: where there is no file, too.
+    pub(in crate::tui) versions: Versions,
     /// The colours of its lines.
     pub(in crate::tui) painted: Held<Painted>,
     /// The first row to show, as far as there are so many.
@@ -300,7 +300,7 @@ impl FilePane {
         Self {
             path,
             open: Held::default(),
-            versions: Vec::new(),
+            versions: Versions::default(),
             painted: Held::default(),
             top: 0,
             left: 0,
@@ -325,7 +325,7 @@ impl FilePane {
         if let Some(before) = before.filter(|before| file.document.has_content_of(before)) {
             file.document = before;
         }
-        if !file.view.versions.is_empty() {
+        if !file.view.versions.rows.is_empty() {
             self.versions = std::mem::take(&mut file.view.versions);
         }
     }

@@ -6,13 +6,13 @@ use ratatui::layout::Rect;
 use super::pane::Line;
 use super::pen::Pen;
 use super::tree::change_sign;
-use crate::debugger::{Spot, VersionRow};
+use crate::debugger::{Spot, VersionRow, Versions};
 use crate::text::{SafeText, human, width};
 use crate::tui::app::App;
 use crate::tui::theme::Role;
 
 /// Draws the steps that changed the file, around the one that made it what it is here.
-pub(super) fn draw(app: &App, versions: &[VersionRow], row: Rect, buffer: &mut Buffer) {
+pub(super) fn draw(app: &App, versions: &Versions, row: Rect, buffer: &mut Buffer) {
     let mut pen = Pen::new(buffer, row, app.theme);
     pen.gap(1);
     let Some(labels) = Labels::of(app, versions) else {
@@ -22,24 +22,22 @@ pub(super) fn draw(app: &App, versions: &[VersionRow], row: Rect, buffer: &mut B
     pen.right(&labels.count(), Role::Quiet);
     pen.right_gap(2);
     let (first, last) = labels.shown(pen.left());
-    pen.words(if first > 0 { MORE } else { "" }, Role::Quiet);
+    pen.words(labels.before(first), Role::Quiet);
     for (text, role) in (first..=last).filter_map(|index| labels.get(index)) {
         pen.text(&text, role);
         pen.gap(1);
     }
-    pen.words(
-        if last + 1 < versions.len() { "…" } else { "" },
-        Role::Quiet,
-    );
+    let is_cut = last + 1 < versions.rows.len() || versions.has_later;
+    pen.words(if is_cut { "…" } else { "" }, Role::Quiet);
 }
 
 /// The version whose label stands in a column of the row.
-pub(super) fn at(app: &App, versions: &[VersionRow], row: Rect, column: u16) -> Option<Spot> {
+pub(super) fn at(app: &App, versions: &Versions, row: Rect, column: u16) -> Option<Spot> {
     let labels = Labels::of(app, versions)?;
     // A free column on the left; on the right the count and two more.
     let around = 1 + width::width(&labels.count()) + 2;
     let (first, last) = labels.shown(usize::from(row.width).saturating_sub(around));
-    let mut end = 1 + if first > 0 { MORE.chars().count() } else { 0 };
+    let mut end = 1 + labels.before(first).chars().count();
     let column = usize::from(column.checked_sub(row.x)?);
     if column < end {
         return None;
@@ -49,28 +47,36 @@ pub(super) fn at(app: &App, versions: &[VersionRow], row: Rect, column: u16) -> 
         Some((index, end))
     });
     let (index, _) = ends.find(|(_, end)| column < *end)?;
-    versions.get(index).map(|version| version.spot)
+    versions.rows.get(index).map(|version| version.spot)
 }
 
-/// Stands before the labels where there are earlier ones.
-const MORE: &str = "… ";
-
 struct Labels<'a> {
-    versions: &'a [VersionRow],
+    versions: &'a Versions,
     current: Option<usize>,
 }
 
 impl<'a> Labels<'a> {
-    fn of(app: &App, versions: &'a [VersionRow]) -> Option<Self> {
-        let spot = app.travel.spot().filter(|_| !versions.is_empty())?;
+    fn of(app: &App, versions: &'a Versions) -> Option<Self> {
+        let spot = app.travel.spot().filter(|_| !versions.rows.is_empty())?;
         let is_past = |version: &VersionRow| version.spot.cursor.position <= spot.cursor.position;
-        let current = versions.partition_point(is_past).checked_sub(1);
+        let current = versions.rows.partition_point(is_past).checked_sub(1);
         Some(Self { versions, current })
     }
 
     fn count(&self) -> SafeText {
-        let count = human::plural(self.versions.len() as u64, "version", "versions");
-        SafeText::line(&count)
+        match self.versions.count {
+            Some(count) => SafeText::line(&human::plural(count as u64, "version", "versions")),
+            None => SafeText::literal("very many versions"),
+        }
+    }
+
+    /// What stands before the first label that is shown: whether there are earlier ones.
+    fn before(&self, first: usize) -> &'static str {
+        if first > 0 || self.versions.has_earlier {
+            "… "
+        } else {
+            ""
+        }
     }
 
     /// The first and the last label that are shown in so many columns. Two columns on each
@@ -81,7 +87,7 @@ impl<'a> Labels<'a> {
 
     /// The sign and the step of a version; the current one is told by `▸`.
     fn get(&self, index: usize) -> Option<Line> {
-        let version = self.versions.get(index)?;
+        let version = self.versions.rows.get(index)?;
         let (sign, role) = if version.is_outside {
             ("≠", Role::Warning)
         } else {

@@ -345,7 +345,7 @@ fn file(debugger: &Debugger, at: Cursor, path: &TapePath) -> Answered<FileView> 
             mode: None,
             content: FileContent::Nothing(SafeText::literal("it is not there")),
             remarks: Vec::new(),
-            versions: Vec::new(),
+            versions: debugger.versions(at, path),
         }),
         view => view.map_err(safe),
     }
