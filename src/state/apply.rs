@@ -223,7 +223,7 @@ impl State {
 
     fn suspect_path(&mut self, branch: u16, position: u32, path: PathId) {
         if let Some(branch) = self.branches.get_mut(usize::from(branch)) {
-            branch.path_suspects.entry(path).or_default().push(position);
+            branch.suspect(path, position);
         }
     }
 
@@ -450,6 +450,7 @@ impl State {
     pub(super) fn push(&mut self, branch: u16, path: PathId, entry: Entry) {
         if let Some(branch) = self.branches.get_mut(usize::from(branch)) {
             branch.log.push(path, entry);
+            self.note_filled(path, entry);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! What changed between two cursors: the entries between them, and nothing else.
 
 use super::entry::{ContentRef, FileState};
-use super::lookup::last_before;
 use super::paths::PathId;
 use super::table::State;
 use crate::model::{Certainty, ChangeKind, Cursor, EntryKind};
@@ -116,20 +115,26 @@ impl State {
         let Some(branch) = self.branches.get(usize::from(branch)) else {
             return;
         };
-        let start = paths.len();
-        paths.extend(branch.touched(from, to));
-        for (path, suspects) in &branch.path_suspects {
-            if last_before(suspects, to).is_some_and(|at| at >= from) {
-                paths.push(*path);
-            }
+        let touched = branch.touched(from, to);
+        if touched.len() / ENTRIES_A_PATH > self.paths.len() {
+            let is_touched = |path: &PathId| branch.has_entry_between(*path, from, to);
+            paths.extend(self.paths.ids().filter(is_touched));
+        } else {
+            paths.extend(touched);
         }
-        // Many entries are often of few paths.
-        if paths.len() - start > 64 {
+        paths.extend(branch.suspected(from, to));
+        if paths.len() > FEW {
             paths.sort_unstable();
             paths.dedup();
         }
     }
 }
+
+/// Where there are so many entries for each path, it is quicker to ask every path for one.
+const ENTRIES_A_PATH: usize = 16;
+
+/// More paths than this are told apart by their numbers before they are by their names.
+const FEW: usize = 64;
 
 /// The state of a path that is there.
 fn there(state: Option<FileState>) -> Option<FileState> {

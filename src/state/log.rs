@@ -100,7 +100,11 @@ impl Log {
     }
 
     /// The paths of the entries at the events from `from` on and before `to`, in order.
-    pub(super) fn paths_between(&self, from: u32, to: u32) -> impl Iterator<Item = PathId> {
+    pub(super) fn paths_between(
+        &self,
+        from: u32,
+        to: u32,
+    ) -> impl ExactSizeIterator<Item = PathId> {
         let (start, end) = (self.before(from), self.before(to));
         let rows = self.rows.get(start..end.max(start)).unwrap_or_default();
         rows.iter().map(|row| PathId(row.path))

@@ -117,8 +117,11 @@ impl State {
     }
 
     /// Whether anything below a path is there. Keeps its own stack: a tape chooses how deep
-    /// its directories are.
+    /// its directories are. Those that were not filled yet are not looked into.
     pub(super) fn has_children(&self, branch: u16, path: PathId, position: u32) -> bool {
+        if self.is_empty_before(path, position) {
+            return false;
+        }
         let cursor = Cursor { position, branch };
         let mut open = vec![self.paths.children(path)];
         while let Some(children) = open.last_mut() {
@@ -128,7 +131,9 @@ impl State {
                     if entry.is_some_and(|entry| entry.kind().is_some()) {
                         return true;
                     }
-                    open.push(self.paths.children(child));
+                    if !self.is_empty_before(child, position) {
+                        open.push(self.paths.children(child));
+                    }
                 }
                 None => drop(open.pop()),
             }

@@ -134,6 +134,11 @@ impl PathTable {
         (parent != NONE).then_some(PathId(parent))
     }
 
+    /// All nodes, the roots included.
+    pub(super) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
+        (0..self.nodes.len() as u32).map(PathId)
+    }
+
     /// The nodes directly below, in no order.
     pub fn children(&self, id: PathId) -> impl Iterator<Item = PathId> {
         let first = self

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::entry::Entry;
 use super::log::Log;
 use super::paths::{PathId, PathTable};
 use super::snapshot::{Directories, Told};
@@ -13,6 +14,8 @@ pub struct State {
     pub paths: PathTable,
     pub(super) branches: Vec<Branch>,
     pub(super) directories: Directories,
+    /// By path: nothing below it was there, on any branch, before so many events.
+    filled: Vec<u32>,
     /// Paths that events looked at below those they name.
     pub(super) looked_at: usize,
 }
@@ -28,6 +31,8 @@ pub(super) struct Branch {
     pub(super) suspects: Vec<u32>,
     /// Events after which a path or what is below it may have been written.
     pub(super) path_suspects: HashMap<PathId, Vec<u32>>,
+    /// Which path each of these named, in order.
+    suspect_order: Vec<(u32, PathId)>,
     /// Events that proved the whole tree.
     pub(super) proofs: Vec<u32>,
     /// Savepoints by name, the latest last.
@@ -52,19 +57,71 @@ impl Branch {
             log,
             suspects: Vec::new(),
             path_suspects: HashMap::new(),
+            suspect_order: Vec::new(),
             proofs: Vec::new(),
             savepoints: Vec::new(),
             told: Told::default(),
         }
     }
 
+    /// Whether a path has an entry among the events from `from` on and before `to`.
+    pub(super) fn has_entry_between(&self, path: PathId, from: u32, to: u32) -> bool {
+        let next = self.log.of_path_from(path, from).next();
+        next.is_some_and(|entry| entry.position < to)
+    }
+
+    /// Notes that an event may have written a path or what is below it.
+    pub(super) fn suspect(&mut self, path: PathId, position: u32) {
+        self.path_suspects.entry(path).or_default().push(position);
+        self.suspect_order.push((position, path));
+    }
+
     /// The paths with entries among the events from `from` on and before `to`.
-    pub(super) fn touched(&self, from: u32, to: u32) -> impl Iterator<Item = PathId> {
+    pub(super) fn touched(&self, from: u32, to: u32) -> impl ExactSizeIterator<Item = PathId> {
         self.log.paths_between(from, to)
+    }
+
+    /// The paths that events from `from` on and before `to` may have written.
+    pub(super) fn suspected(&self, from: u32, to: u32) -> impl Iterator<Item = PathId> {
+        let order = &self.suspect_order;
+        let start = order.partition_point(|(position, _)| *position < from);
+        let suspected = order.get(start..).unwrap_or_default().iter();
+        let until = move |(position, _): &&(u32, PathId)| *position < to;
+        suspected.take_while(until).map(|(_, path)| *path)
     }
 }
 
 impl State {
+    /// Notes for the directories above a path that it is there from now on, or, where it is
+    /// only seen to be there, that it may have been all along.
+    pub(super) fn note_filled(&mut self, path: PathId, entry: Entry) {
+        if entry.kind().is_none() {
+            return;
+        }
+        let since = if entry.is_observed() {
+            0
+        } else {
+            entry.position + 1
+        };
+        if self.filled.len() < self.paths.len() {
+            self.filled.resize(self.paths.len(), u32::MAX);
+        }
+        let mut above = self.paths.parent(path);
+        while let Some(directory) = above
+            && let Some(filled) = self.filled.get_mut(directory.0 as usize)
+            && *filled > since
+        {
+            *filled = since;
+            above = self.paths.parent(directory);
+        }
+    }
+
+    /// Whether nothing can be below a path after so many events.
+    pub(super) fn is_empty_before(&self, path: PathId, position: u32) -> bool {
+        let filled = self.filled.get(path.0 as usize);
+        filled.is_none_or(|filled| position < *filled)
+    }
+
     /// The chain of branches from this one to the main line, each with how many of its
     /// events count.
     pub(super) fn chain(&self, branch: u16, position: u32) -> impl Iterator<Item = (&Branch, u32)> {
