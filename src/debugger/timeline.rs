@@ -41,7 +41,7 @@ impl Debugger {
             events,
             duration: last.map_or(0, |event| event.t),
             bytes: self.tape.end.offset + self.tape.end.torn,
-            problems: self.problems().len(),
+            problems: self.transcript_problems.len() + self.tape.problem_count(),
             notices: self
                 .notices
                 .iter()

@@ -131,6 +131,11 @@ impl Tape {
         problems
     }
 
+    /// How many problems there are.
+    pub fn problem_count(&self) -> usize {
+        self.index.problems.len() + usize::from(self.end.torn > 0)
+    }
+
     /// The header; a default one where the tape has none that can be read.
     pub fn header(&self) -> io::Result<Header> {
         if self.index.events.kind(0) != Some(Kind::Tape) {

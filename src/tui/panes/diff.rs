@@ -20,7 +20,7 @@ pub(in crate::tui) struct DiffPane {
     pub(in crate::tui) view: View,
     /// Whether there are two steps that can be held against each other.
     pub(in crate::tui) faces: Faces,
-    /// The files that differ.
+    /// The files that differ, sorted by path.
     pub(in crate::tui) changes: Held<Changes>,
     /// The file that is shown.
     pub(in crate::tui) selected: Option<TapePath>,
@@ -128,7 +128,7 @@ impl View {
 }
 
 impl DiffPane {
-    /// The files that differ.
+    /// The files that differ, sorted by path.
     pub(in crate::tui) fn files(&self) -> &[ChangeRow] {
         self.changes.get().map_or(&[], |changes| &changes.rows)
     }
@@ -136,7 +136,8 @@ impl DiffPane {
     /// The index of the file that is shown.
     pub(in crate::tui) fn selected_index(&self) -> Option<usize> {
         let selected = self.selected.as_ref()?;
-        self.files().iter().position(|row| row.path == *selected)
+        let found = self.files().binary_search_by(|row| row.path.cmp(selected));
+        found.ok()
     }
 
     /// The file that is shown.
