@@ -18,7 +18,12 @@ fn check(shape: tapes::Shape, scale: f64) {
     let tape = Tape::open(&path, &mut ()).unwrap();
     assert_eq!(tape.problems(), [], "{}", shape.name());
     assert_eq!(u64::from(tape.index.events.len()), written.events);
-    assert_eq!(u64::from(tape.index.steps.len()), written.steps);
+    assert_eq!(
+        u64::from(tape.index.steps.len()),
+        written.steps + written.side_steps
+    );
+    let main = tape.index.branches.first().unwrap();
+    assert_eq!(u64::from(main.steps()), written.steps);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), written.bytes);
     check_chain(&std::fs::read(&path).unwrap());
     let mut file_events = 0;

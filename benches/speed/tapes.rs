@@ -22,11 +22,13 @@ pub(crate) enum Shape {
     Many,
     /// A million file events on a hundred thousand files.
     Tree,
+    /// 10 million steps in some 2 GB: what a key costs there, it costs anywhere.
+    Steps,
 }
 
 impl Shape {
     /// Every shape.
-    pub(crate) const ALL: [Self; 3] = [Self::Big, Self::Many, Self::Tree];
+    pub(crate) const ALL: [Self; 4] = [Self::Big, Self::Many, Self::Tree, Self::Steps];
 
     /// The name, as on the command line.
     pub(crate) const fn name(self) -> &'static str {
@@ -34,6 +36,7 @@ impl Shape {
             Self::Big => "big",
             Self::Many => "many",
             Self::Tree => "tree",
+            Self::Steps => "steps",
         }
     }
 
@@ -45,6 +48,7 @@ impl Shape {
             Self::Big => big(&mut tape, times(1e9), times(9.0))?,
             Self::Many => many(&mut tape, times(1e7))?,
             Self::Tree => tree(&mut tape, times(1e5), times(1e6))?,
+            Self::Steps => steps(&mut tape, times(1e7))?,
         }
         tape.finish()
     }
@@ -57,8 +61,10 @@ pub(crate) struct Written {
     pub(crate) bytes: u64,
     /// Events, the header among them.
     pub(crate) events: u64,
-    /// Steps.
+    /// Steps of the main line.
     pub(crate) steps: u64,
+    /// Steps of the branch beside it, where there is one.
+    pub(crate) side_steps: u64,
     /// Events that change a file.
     pub(crate) file_events: u64,
     /// Bytes of all paths, each once.
@@ -150,6 +156,44 @@ fn tree(tape: &mut Tape, files: u64, events: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// The file of a tape of steps that has a version at every 16th of them.
+pub(crate) const LOG: &str = "notes/log.md";
+
+/// Prompts and, at every 8th step, an edit: of one file and of a thousand others in turn.
+/// Commands fail at the start and at the end only, and there is one branch, near the end.
+fn steps(tape: &mut Tape, steps: u64) -> io::Result<()> {
+    const OTHERS: u64 = 1000;
+    let edge = 200.min(steps / 4);
+    let mut paths: Vec<String> = (0..OTHERS).map(source_path).collect();
+    paths.push(LOG.to_owned());
+    tape.add_paths(&paths);
+    while tape.written.steps + 1 < steps {
+        let step = tape.written.steps;
+        if step + edge == steps {
+            tape.side_branch(5)?;
+        }
+        match step % 8 {
+            0 => {
+                let path = match step / 8 % 2 {
+                    0 => LOG,
+                    _ => paths
+                        .get((step / 16 % OTHERS) as usize)
+                        .map_or(LOG, String::as_str),
+                };
+                tape.open_call("Write", path)?;
+                tape.write_file(path, &format!("so far: {step} steps\n"))?;
+                tape.end_call("ok", 0, "written\n")?;
+            }
+            4 if step < edge || steps - step < edge => {
+                tape.open_call("Bash", "make check")?;
+                tape.end_call("failed", 1, "1 of 2 failed\n")?;
+            }
+            part => tape.prompt(&format!("Do part {part} of the needlework."))?,
+        }
+    }
+    Ok(())
+}
+
 /// A path in a tree as projects have it: some ten entries in a directory.
 fn source_path(number: u64) -> String {
     const NAMES: [&str; 10] = [
@@ -235,6 +279,27 @@ impl Tape {
         })
     }
 
+    /// A branch that leaves here, with so many steps; the main line goes on behind it.
+    fn side_branch(&mut self, steps: u64) -> io::Result<()> {
+        let at = self.written.events - 1;
+        self.line("branch", |line| {
+            line.text("branch", "side")
+                .number("at", at)
+                .prev()
+                .text("why", "another way")
+        })?;
+        for _ in 0..steps {
+            self.written.side_steps += 1;
+            self.line("prompt", |line| {
+                line.text("branch", "side")
+                    .text("name", "user")
+                    .prev()
+                    .text("text", "Try another way.")
+            })?;
+        }
+        Ok(())
+    }
+
     fn model(&mut self, text: &str) -> io::Result<()> {
         self.written.steps += 1;
         self.line("model.response", |line| {
@@ -272,12 +337,17 @@ impl Tape {
         })
     }
 
+    /// Ends a call, now and then with a failure.
     fn close_call(&mut self, output: &str) -> io::Result<()> {
-        let call = format!("c{}", self.calls);
         let (outcome, exit) = match self.dice.below(40) {
             0 => ("failed", 1),
             _ => ("ok", 0),
         };
+        self.end_call(outcome, exit, output)
+    }
+
+    fn end_call(&mut self, outcome: &str, exit: u64, output: &str) -> io::Result<()> {
+        let call = format!("c{}", self.calls);
         self.line("tool.result", |line| {
             line.text("call", &call)
                 .text("outcome", outcome)
