@@ -204,7 +204,7 @@ fn keys_go_from_difference_to_difference_and_back() {
     // Inside a place that differs, back is to its start.
     screen.keys("l l Ctrl-p");
     screen.shows("step 3/6 → 3/6");
-    screen.shows("s/S difference");
+    screen.shows("Ctrl-n/Ctrl-p difference");
 }
 
 #[test]
