@@ -42,7 +42,7 @@ pub use manifest::{Difference, Differences, Directory, DirectoryTexts, FileNode,
 pub use open::Tape;
 pub use read_ahead::{Block, ReadAhead};
 pub use recorder::{
-    OnFailure, RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, build,
+    OnFailure, RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Untimed, build,
 };
 pub use scan::{Record, ScanEnd, ScanSink, scan};
 pub use verify::{ContentStats, SnapshotStats, Verified, VerifyStats, verify};

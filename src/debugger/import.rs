@@ -22,7 +22,7 @@ use crate::model::{
 };
 use crate::state::State;
 use crate::tape::{
-    RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Tape, TapeBytes,
+    RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Tape, TapeBytes, Untimed,
 };
 use crate::text::human;
 
@@ -328,6 +328,7 @@ pub(super) fn recorder_options() -> RecorderOptions {
     RecorderOptions {
         sync: SyncPolicy::None,
         snapshots: SnapshotPolicy::Never,
+        untimed: Untimed::AsBefore,
         ..RecorderOptions::default()
     }
 }

@@ -63,7 +63,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clock::{Clock, now};
-pub use options::{OnFailure, RecordError, RecorderOptions, SnapshotPolicy, SyncPolicy};
+pub use options::{OnFailure, RecordError, RecorderOptions, SnapshotPolicy, SyncPolicy, Untimed};
 use sink::Sink;
 use written::{Written, begins_the_run};
 
@@ -115,7 +115,10 @@ impl Recorder {
             started: Some(header.started.unwrap_or_else(now)),
             ..header
         };
-        let clock = Clock::running(header.started);
+        let clock = match options.untimed {
+            Untimed::Now => Clock::running(header.started),
+            Untimed::AsBefore => Clock::Still,
+        };
         Self::begin(Sink::create(path)?, header, clock, options)
     }
 

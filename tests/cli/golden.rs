@@ -1,5 +1,7 @@
 //! What every command prints for a small run, to the letter.
 
+use std::fs;
+
 use super::world::World;
 
 #[test]
@@ -247,6 +249,16 @@ fn import() {
     ];
     world.check_golden("import", &commands);
     assert!(!world.path("other.jsonl").exists());
+}
+
+#[test]
+fn a_transcript_imported_twice_gives_the_same_tape() {
+    let world = World::new(&["session.jsonl"]);
+    for tape in ["one.jsonl", "two.jsonl"] {
+        assert_eq!(world.run(&["import", "session.jsonl", "-o", tape]).code(), 0);
+    }
+    let [one, two] = ["one.jsonl", "two.jsonl"].map(|tape| fs::read(world.path(tape)).unwrap());
+    assert!(one == two);
 }
 
 #[test]

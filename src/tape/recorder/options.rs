@@ -12,6 +12,8 @@ pub struct RecorderOptions {
     pub on_failure: OnFailure,
     /// Whether the recorder writes snapshots of its own accord.
     pub snapshots: SnapshotPolicy,
+    /// The time of an event that says none.
+    pub untimed: Untimed,
 }
 
 /// When events are on disk.
@@ -46,6 +48,16 @@ pub enum SnapshotPolicy {
     Budget,
     /// Only when asked.
     Never,
+}
+
+/// The time of an event that says none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Untimed {
+    /// When it is recorded: the run goes on while its tape is written.
+    #[default]
+    Now,
+    /// That of the event before: the run is over, and equal events give equal bytes.
+    AsBefore,
 }
 
 /// Why something could not be recorded.
