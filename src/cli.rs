@@ -31,6 +31,7 @@ mod tree;
 mod verify;
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -70,6 +71,12 @@ is called so wins. Without a place, the end is meant.
 Exit codes: 0 done; 1 done, and the answer is no; 2 the call or its input is unusable;
 3 a conflict, nothing was written; 4 the machine does not allow it.";
 
+/// So long a person who left the screen waits, at most, for what is still kept for the next
+/// time; and nobody longer than that will save.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// So long a command waits for it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum When {
@@ -86,6 +93,13 @@ impl When {
             Self::Auto => is_seen && !around.no_color,
             Self::Never => false,
         }
+    }
+}
+
+impl Typed {
+    /// Whether a person was looking at the screen.
+    const fn shows_screen(&self) -> bool {
+        matches!(self.command, None | Some(Command::Open(_)))
     }
 }
 
@@ -128,7 +142,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, screen: &dyn Screen) -
         out.flush()?;
         Ok(answer)
     });
-    match done {
+    let code = match done {
         Ok(answer) => answer.code(),
         Err(failure) => {
             // What was found before is worth having.
@@ -138,7 +152,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, screen: &dyn Screen) -
             }
             failure.code()
         }
+    };
+    // All that was asked for is there by now.
+    if let Some(cache) = &around.places.cache {
+        let patience = if typed.shows_screen() {
+            LAST_WORDS
+        } else {
+            PATIENCE
+        };
+        cache.finish(patience.min(cache.saves()));
     }
+    code
 }
 
 fn dispatch(

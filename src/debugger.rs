@@ -56,7 +56,7 @@ pub use follow::{Refresh, Watch};
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};
 pub use left::{Left, LeftView};
 pub use notes::{MAX_NOTE, Notes};
-pub use open::{Debugger, OpenError, OpenOptions, Places, Source};
+pub use open::{Debugger, IndexCache, OpenError, OpenOptions, Places, Source};
 pub use patch::{Patch, PatchForm};
 pub use reading::{Rest, Slice};
 pub use recent::RecentRun;

@@ -12,6 +12,7 @@
 //! ```text
 //! tape bytes ─ scan ─► head of each line ─► index (offset, kind, step, blobs)    watch ─► grows
 //!                                      └──► state (entries by path)
+//!                     index and state of a large tape ─► cache ─► mapped at the next opening
 //! cursor ─► state: a search per path ─► tree rows        blob ─► one line read, decoded, checked
 //!       └─► entries between two cursors ─► changed paths ─► text::diff ─► rows
 //! rows ─► Reply ─► App ─► draw(&App) ─► frame
@@ -26,7 +27,7 @@
 //! | layer | modules | knows |
 //! |---|---|---|
 //! | 1 vocabulary | [`model`], [`text`] | plain types; making text safe, widths, differences. No I/O |
-//! | 2 tape | [`tape`] | the format, reader, index, blobs, recorder, verify, compact, watch |
+//! | 2 tape | [`tape`] | the format, reader, index and its cache, blobs, recorder, verify, compact, watch |
 //! | 3 meaning | [`tools`], [`state`] | what an edit tool does to a file; what events do to files |
 //! | 4 effects | [`checkout`] | writing a tree to disk |
 //! | 5 engine | [`import`], [`replay`] | foreign formats; where two runs part and meet again |

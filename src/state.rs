@@ -11,6 +11,7 @@
 mod apply;
 mod changes;
 mod entry;
+mod keep;
 mod lists;
 mod log;
 mod lookup;

@@ -2,7 +2,8 @@
 //!
 //! [`format`](mod@format) is the normative text. [`wire`] knows the fields, [`scan`](fn@scan)
 //! walks the lines, [`Index`] remembers where everything is, [`Tape`] reads events and
-//! blobs on demand, [`FollowState`] and [`Watch`] say how it grows. [`Recorder`] writes.
+//! blobs on demand, [`IndexCache`] keeps what was read of a large one, [`FollowState`] and
+//! [`Watch`] say how it grows. [`Recorder`] writes.
 //! [`verify`](fn@verify) finds all that is wrong, [`compact`](fn@compact) writes a tape again,
 //! smaller. [`Manifest`] is the plain tree of files that those three share.
 //!
@@ -11,6 +12,7 @@
 
 pub(crate) mod blobs;
 mod bytes;
+pub(crate) mod cache;
 mod compact;
 mod follow;
 mod index;
@@ -21,6 +23,7 @@ mod pack;
 mod read_ahead;
 mod recorder;
 mod scan;
+mod seen;
 mod verify;
 mod watch;
 pub mod wire;
@@ -30,6 +33,7 @@ pub mod format {}
 
 pub use blobs::{BlobError, BlobSource, MAX_BLOB, MAX_CHAIN};
 pub use bytes::TapeBytes;
+pub use cache::IndexCache;
 pub use compact::{CompactError, CompactOptions, Compacted, compact, compact_telling};
 pub use follow::{Change, FollowState};
 pub use index::{

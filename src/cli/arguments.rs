@@ -22,6 +22,10 @@ pub(super) struct SourceArgs {
     /// the repository that the run worked in
     #[arg(long, value_name = "DIR|git:COMMIT")]
     base: Option<String>,
+    /// Read all of the tape: neither use nor keep what was read of a large one before, in
+    /// jukebox/index of the user's cache directory
+    #[arg(long)]
+    no_cache: bool,
 }
 
 /// A run, as a whole.
@@ -77,7 +81,7 @@ impl Growth {
 impl SourceArgs {
     /// Whether anything was typed.
     pub(super) const fn has_any(&self) -> bool {
-        self.base.is_some()
+        self.base.is_some() || self.no_cache
     }
 
     /// Opens a run, and tells on standard error what is wrong with it.
@@ -141,8 +145,12 @@ impl SourceArgs {
 
     /// How a run from this source is opened or imported.
     pub(super) fn options(&self, source: &Source, around: &Environment) -> OpenOptions {
+        let mut places = around.places.clone();
+        if self.no_cache {
+            places.cache = None;
+        }
         OpenOptions {
-            places: around.places.clone(),
+            places,
             base: self.base.clone(),
             file_history: around.places.file_history_of(source),
             ..OpenOptions::default()

@@ -7,8 +7,9 @@ use std::env;
 use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
 
-use crate::debugger::Places;
+use crate::debugger::{IndexCache, Places};
 
 /// Columns where nobody says how many there are.
 const COLUMNS: usize = 100;
@@ -44,6 +45,7 @@ impl Environment {
                 state: user_directory("XDG_STATE_HOME", ".local/state"),
                 claude: absolute("CLAUDE_CONFIG_DIR")
                     .or_else(|| Some(absolute("HOME")?.join(".claude"))),
+                cache: index_cache(),
                 here: env::current_dir().ok(),
             },
             has_terminal,
@@ -54,6 +56,16 @@ impl Environment {
                 .then(|| columns(io::stderr()).unwrap_or(COLUMNS)),
         }
     }
+}
+
+/// The index cache of this build, which is known by the program's own file: another one may
+/// find other things in the same tape.
+fn index_cache() -> Option<IndexCache> {
+    let directory = user_directory("XDG_CACHE_HOME", ".cache")?.join("index");
+    let program = env::current_exe().ok()?.metadata().ok()?;
+    let written = program.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let build = format!("{} {}", program.len(), written.as_nanos());
+    Some(IndexCache::new(directory, &build))
 }
 
 /// The program's own directory in one of the user's, by the XDG specification.

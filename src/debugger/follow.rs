@@ -86,7 +86,7 @@ impl Debugger {
             Change::Replaced => self.read_anew(Refresh::Replaced),
             Change::Back => self.read_anew(Refresh::Back),
             Change::Grew if origin.sort == Sort::Tape => {
-                let events = self.tape.extend(&mut self.state)?;
+                let events = self.tape.extend(Arc::make_mut(&mut self.state))?;
                 Ok(Refresh::Grew { events })
             }
             Change::Grew => {

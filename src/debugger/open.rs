@@ -1,6 +1,7 @@
 //! Opening a run: a tape, or a foreign transcript that is imported on the way.
 //!
-//! Opening runs nothing, connects to nothing, and does not write to what is opened.
+//! Opening runs nothing, connects to nothing, and does not write to what is opened. What it
+//! read of a large tape is kept in the user's cache, where there is one.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -16,14 +17,19 @@ use crate::import::claude_code::Transcript;
 use crate::import::{Format, sniff};
 use crate::model::{Header, Problem, Tell};
 use crate::state::State;
+use crate::tape::cache::CacheEntry;
 use crate::tape::{Tape, TapeBytes};
+
+pub use crate::tape::IndexCache;
 
 /// An open run.
 #[derive(Debug)]
 pub struct Debugger {
     pub(super) name: String,
     pub(super) tape: Tape,
-    pub(super) state: State,
+    pub(super) state: Arc<State>,
+    /// Where this is kept once all of it is read.
+    pub(super) cached: Option<CacheEntry>,
     pub(super) header: Header,
     pub(super) notices: Vec<String>,
     /// Of a transcript, what was wrong with it.
@@ -68,6 +74,8 @@ pub struct Places {
     pub state: Option<PathBuf>,
     /// Where Claude Code keeps what is its own.
     pub claude: Option<PathBuf>,
+    /// Where the indexes of large tapes are kept.
+    pub cache: Option<IndexCache>,
     /// The current directory: what paths are named relative to.
     pub here: Option<PathBuf>,
 }
@@ -185,7 +193,7 @@ impl Debugger {
         let places = options.places.clone();
         let built_in = |name: &str, bytes: &[u8]| {
             let bytes = TapeBytes::Memory(bytes.into());
-            let (mut run, rest) = Self::begin_tape(name.to_owned(), bytes, Made::Recorded)?;
+            let (mut run, rest) = Self::begin_tape(name.to_owned(), bytes, Made::Recorded, None)?;
             run.places = places.clone();
             Ok((run, rest))
         };
@@ -198,15 +206,18 @@ impl Debugger {
         let origin = opened.origin(options)?;
         let bytes = TapeBytes::File(Arc::clone(&opened.file));
         let ((mut run, rest), sort) = match sniffed(&opened.name, &bytes)? {
-            Format::NativeTape => (
-                Self::begin_tape(opened.name, bytes, Made::Recorded)?,
-                Sort::Tape,
-            ),
+            Format::NativeTape => {
+                let cached = opened.cache_entry(options);
+                let begun = Self::begin_tape(opened.name, bytes, Made::Recorded, cached)?;
+                (begun, Sort::Tape)
+            }
             Format::ClaudeCode => {
                 let tape = import::imported(&opened, options, haste, tell)
                     .map_err(|error| OpenError::Import(Box::new(error)))?;
                 let (mut run, rest) = match tape {
-                    TapeOf::Whole(bytes) => Self::begin_tape(opened.name, bytes, Made::Imported)?,
+                    TapeOf::Whole(bytes) => {
+                        Self::begin_tape(opened.name, bytes, Made::Imported, None)?
+                    }
                     TapeOf::Behind(import) => Self::begin_behind(opened.name, import)?,
                 };
                 run.notices.extend(import::proposal(&run.header, options));
@@ -215,7 +226,7 @@ impl Debugger {
             Format::Empty if options.awaits_content => {
                 let nothing = TapeBytes::Memory([].into());
                 (
-                    Self::begin_tape(opened.name, nothing, Made::Recorded)?,
+                    Self::begin_tape(opened.name, nothing, Made::Recorded, None)?,
                     Sort::Whole,
                 )
             }
@@ -236,12 +247,22 @@ impl Debugger {
         Self::open(source, &options)
     }
 
+    /// Begins with what the cache holds of a tape, and what is still to be read of it.
     fn begin_tape(
         name: String,
         bytes: TapeBytes,
         made: Made,
+        mut cached: Option<CacheEntry>,
     ) -> Result<(Self, Option<Rest>), OpenError> {
+        let held = cached
+            .as_mut()
+            .and_then(|entry| entry.open::<State>(bytes.clone()));
         let mut run = Self::unread(name, bytes, made);
+        if let Some((tape, state)) = held {
+            run.tape = tape;
+            run.state = state.into();
+        }
+        run.cached = cached;
         let rest = run.begin_to_read()?;
         run.refuse_if_nothing_is_readable()?;
         Ok((run, rest))
@@ -258,7 +279,8 @@ impl Debugger {
         Self {
             name,
             tape: Tape::unread(bytes),
-            state: State::default(),
+            state: Arc::default(),
+            cached: None,
             header: Header::default(),
             notices: Vec::new(),
             transcript_problems: Vec::new(),
@@ -336,6 +358,12 @@ impl Opened {
             path: Some(path),
             file: file.into(),
         })
+    }
+
+    /// What the cache may hold of it.
+    fn cache_entry(&self, options: &OpenOptions) -> Option<CacheEntry> {
+        let cache = options.places.cache.as_ref()?;
+        cache.entry(self.path.as_ref()?, &self.file)
     }
 
     /// Where to look again while the run is followed.

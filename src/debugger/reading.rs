@@ -8,6 +8,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::behind::Behind;
 use super::import::Provenance;
@@ -141,7 +142,8 @@ impl Debugger {
         let Slice(block) = slice;
         rest.taken.done += block.len() as u64;
         // The files of a run break nothing off.
-        let _ = self.tape.take(&mut rest.growth, &block, &mut self.state);
+        let state = Arc::make_mut(&mut self.state);
+        let _ = self.tape.take(&mut rest.growth, &block, state);
         if let Blocks::Ahead(ahead) = &rest.blocks {
             ahead.give_back(block);
         }
@@ -149,7 +151,11 @@ impl Debugger {
 
     /// Ends the reading, because there is nothing more, or nothing more can be read.
     pub fn finish(&mut self, rest: Rest) {
-        self.tape.settle(rest.growth, &mut self.state);
+        let state = Arc::make_mut(&mut self.state);
+        self.tape.settle(rest.growth, state);
+        if let Some(cached) = self.cached.take() {
+            cached.keep(&self.tape, &self.state);
+        }
         self.learn_header();
         if self.made == Made::Imported {
             let Provenance { problems, notices } = Provenance::of(&self.tape);

@@ -7,11 +7,12 @@
 use std::collections::HashMap;
 
 use super::paths::PathId;
+use crate::tape::cache::{Column, Keep, Reader, Writer};
 
 /// Lists of numbers by path.
 #[derive(Clone, Debug)]
 pub(super) struct Lists {
-    numbers: Vec<u32>,
+    numbers: Column<u32>,
     runs: Runs,
     /// Numbers in all lists.
     held: usize,
@@ -40,7 +41,7 @@ const SMALL: usize = 1 << 10;
 
 impl Lists {
     /// For a branch with lists for most paths.
-    pub(super) const fn dense() -> Self {
+    pub(super) fn dense() -> Self {
         Self::of(Runs::Dense(Vec::new()))
     }
 
@@ -49,9 +50,9 @@ impl Lists {
         Self::of(Runs::Sparse(HashMap::new()))
     }
 
-    const fn of(runs: Runs) -> Self {
+    fn of(runs: Runs) -> Self {
         Self {
-            numbers: Vec::new(),
+            numbers: Column::default(),
             runs,
             held: 0,
         }
@@ -88,13 +89,17 @@ impl Lists {
         if run.len == run.room {
             let start = run.start as usize;
             let moved = self.numbers.len();
-            self.numbers
-                .extend_from_within(start..start + run.len as usize);
+            let numbers = self.numbers.to_mut();
+            numbers.extend_from_within(start..start + run.len as usize);
             run.start = moved as u32;
             run.room += (run.len / 2).max(2);
-            self.numbers.resize(moved + run.room as usize, u32::MAX);
+            numbers.resize(moved + run.room as usize, u32::MAX);
         }
-        if let Some(place) = self.numbers.get_mut((run.start + run.len) as usize) {
+        if let Some(place) = self
+            .numbers
+            .to_mut()
+            .get_mut((run.start + run.len) as usize)
+        {
             *place = number;
         }
         run.len += 1;
@@ -121,7 +126,39 @@ impl Lists {
             Runs::Dense(runs) => runs.iter_mut().for_each(&mut keep),
             Runs::Sparse(runs) => runs.values_mut().for_each(&mut keep),
         }
-        self.numbers = packed;
+        self.numbers = packed.into();
+    }
+}
+
+impl Keep for Lists {
+    fn write(&self, out: &mut Writer<'_>) {
+        let columns = |run: &Run| [run.start, run.len, run.room];
+        out.column(&self.numbers);
+        let is_sparse = matches!(self.runs, Runs::Sparse(_));
+        out.column(&[self.held as u64, u64::from(is_sparse)]);
+        match &self.runs {
+            Runs::Dense(runs) => out.column(&runs.iter().map(columns).collect::<Vec<_>>()),
+            Runs::Sparse(runs) => {
+                out.pairs(runs.iter().map(|(path, run)| (path.0, columns(run))));
+            }
+        }
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        let numbers = from.column();
+        let [held, is_sparse] = from.numbers::<u64, 2>();
+        let run = |[start, len, room]: [u32; 3]| Run { start, len, room };
+        let runs = if is_sparse == 1 {
+            let runs = from.pairs().map(|(path, row)| (PathId(path), run(row)));
+            Runs::Sparse(runs.collect())
+        } else {
+            Runs::Dense(from.column().iter().copied().map(run).collect())
+        };
+        Self {
+            numbers,
+            runs,
+            held: held as usize,
+        }
     }
 }
 

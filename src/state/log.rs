@@ -7,27 +7,23 @@
 use super::entry::Entry;
 use super::lists::Lists;
 use super::paths::PathId;
+use crate::tape::cache::{Column, Keep, Reader, Writer};
 
 /// The entries of a branch.
 #[derive(Clone, Debug)]
 pub(super) struct Log {
-    rows: Vec<Row>,
+    rows: Column<Row>,
     /// The rows that lead elsewhere than to their own event, in order, and where.
-    elsewhere: Vec<(u32, u32)>,
+    elsewhere: Column<[u32; 2]>,
     lists: Lists,
 }
 
-/// An entry as it is kept; its number is its place.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    position: u32,
-    path: u32,
-    bits: u32,
-}
+/// An entry as it is kept: position, path, bits. Its number is its place.
+type Row = [u32; 3];
 
 impl Log {
     /// For a branch with entries for most paths.
-    pub(super) const fn dense() -> Self {
+    pub(super) fn dense() -> Self {
         Self::of(Lists::dense())
     }
 
@@ -36,10 +32,10 @@ impl Log {
         Self::of(Lists::sparse())
     }
 
-    const fn of(lists: Lists) -> Self {
+    fn of(lists: Lists) -> Self {
         Self {
-            rows: Vec::new(),
-            elsewhere: Vec::new(),
+            rows: Column::default(),
+            elsewhere: Column::default(),
             lists,
         }
     }
@@ -48,13 +44,11 @@ impl Log {
         let number = self.rows.len() as u32;
         let is_elsewhere = entry.has_payload() && entry.payload != entry.position;
         if is_elsewhere {
-            self.elsewhere.push((number, entry.payload));
+            self.elsewhere.to_mut().push([number, entry.payload]);
         }
-        self.rows.push(Row {
-            position: entry.position,
-            path: path.0,
-            bits: entry.bits | if is_elsewhere { Entry::ELSEWHERE } else { 0 },
-        });
+        let mark = if is_elsewhere { Entry::ELSEWHERE } else { 0 };
+        let row = [entry.position, path.0, entry.bits | mark];
+        self.rows.to_mut().push(row);
         self.lists.push(path, number);
     }
 
@@ -91,7 +85,7 @@ impl Log {
     pub(super) fn last_of(&self, path: PathId, position: u32) -> Option<Entry> {
         let list = self.lists.get(path);
         let last = *list.last()?;
-        if self.rows.get(last as usize)?.position < position {
+        if self.rows.get(last as usize)?[0] < position {
             return self.get(last);
         }
         let before = self.before(position) as u32;
@@ -107,7 +101,7 @@ impl Log {
     ) -> impl ExactSizeIterator<Item = PathId> {
         let (start, end) = (self.before(from), self.before(to));
         let rows = self.rows.get(start..end.max(start)).unwrap_or_default();
-        rows.iter().map(|row| PathId(row.path))
+        rows.iter().map(|[_, path, _]| PathId(*path))
     }
 
     /// Gives back what is not needed when nothing more comes for a while.
@@ -117,24 +111,40 @@ impl Log {
 
     /// How many entries there are before an event.
     fn before(&self, position: u32) -> usize {
-        self.rows.partition_point(|row| row.position < position)
+        self.rows.partition_point(|[at, ..]| *at < position)
     }
 
     fn get(&self, number: u32) -> Option<Entry> {
-        let row = self.rows.get(number as usize)?;
+        let [position, _, bits] = *self.rows.get(number as usize)?;
         let mut entry = Entry {
-            position: row.position,
-            payload: row.position,
-            bits: row.bits & !Entry::ELSEWHERE,
+            position,
+            payload: position,
+            bits: bits & !Entry::ELSEWHERE,
         };
-        if row.bits & Entry::ELSEWHERE != 0 {
-            let known = |(row, _): &(u32, u32)| row.cmp(&number);
+        if bits & Entry::ELSEWHERE != 0 {
+            let known = |[row, _]: &[u32; 2]| row.cmp(&number);
             let at = self.elsewhere.binary_search_by(known).ok()?;
-            entry.payload = self.elsewhere.get(at)?.1;
+            entry.payload = self.elsewhere.get(at)?[1];
         } else if !entry.has_payload() {
             entry.payload = 0;
         }
         Some(entry)
+    }
+}
+
+impl Keep for Log {
+    fn write(&self, out: &mut Writer<'_>) {
+        out.column(&self.rows);
+        out.column(&self.elsewhere);
+        self.lists.write(out);
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        Self {
+            rows: from.column(),
+            elsewhere: from.column(),
+            lists: Lists::read(from),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
 use crate::model::TapePath;
+use crate::tape::cache::{Keep, Reader, Writer};
 
 /// The number of a path in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -179,6 +180,43 @@ impl PathTable {
             Self::OUTSIDE
         } else {
             Self::ROOT
+        }
+    }
+}
+
+impl Keep for PathTable {
+    fn write(&self, out: &mut Writer<'_>) {
+        let row = |node: &Node| {
+            [
+                node.parent,
+                node.name_end,
+                node.first_child,
+                node.next_sibling,
+            ]
+        };
+        out.column(&self.nodes.iter().map(row).collect::<Vec<_>>());
+        out.column(&self.names);
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        let rows = from.column::<[u32; 4]>();
+        let node = |[parent, name_end, first_child, next_sibling]: &[u32; 4]| Node {
+            parent: *parent,
+            name_end: *name_end,
+            first_child: *first_child,
+            next_sibling: *next_sibling,
+        };
+        let nodes: Vec<Node> = rows.iter().map(node).collect();
+        let names = from.column::<u8>().to_vec();
+        let mut by_name = HashTable::with_capacity(nodes.len());
+        for (id, node) in nodes.iter().enumerate().skip(2) {
+            let name = name_in(&nodes, &names, id as u32);
+            by_name.insert_unique(hash(node.parent, name), id as u32, |_| 0);
+        }
+        Self {
+            nodes,
+            names,
+            by_name,
         }
     }
 }

@@ -11,6 +11,7 @@ use super::entry::{ContentRef, Entry};
 use super::paths::{PathId, PathTable};
 use super::table::State;
 use crate::model::{BlobHash, EntryKind, TapePath};
+use crate::tape::cache::{Keep, Reader, Writer};
 use crate::tape::wire::v1::{
     DirectoryEntries, DirectoryEntry, decode_directory, parse_record, snapshot_directories,
 };
@@ -50,6 +51,49 @@ pub(super) struct Told {
     /// Its directories in which, and in all below, each file is what it says. A later
     /// snapshot that names the same one says nothing new, unless an event came in between.
     proven: HashMap<PathId, BlobHash>,
+}
+
+impl Keep for Directories {
+    fn write(&self, out: &mut Writer<'_>) {
+        let texts: Vec<_> = self.texts.iter().collect();
+        let hashes = texts.iter().map(|(hash, _)| *hash.as_bytes());
+        out.column(&hashes.collect::<Vec<_>>());
+        out.lists(texts.iter().map(|(_, text)| &***text));
+        out.column(&[self.lines as u64]);
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        let hashes = from.column::<[u8; 32]>();
+        let texts: Vec<Arc<[u8]>> = from.lists().collect();
+        let [lines] = from.numbers::<u64, 1>();
+        let hashes = hashes.iter().copied().map(BlobHash::from_digest);
+        Self {
+            texts: hashes.zip(texts).collect(),
+            lines: lines as usize,
+        }
+    }
+}
+
+impl Keep for Told {
+    fn write(&self, out: &mut Writer<'_>) {
+        out.column(&[self.position]);
+        out.pairs(
+            self.proven
+                .iter()
+                .map(|(path, hash)| (path.0, *hash.as_bytes())),
+        );
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        let [position] = from.numbers();
+        let proven = from
+            .pairs()
+            .map(|(path, digest)| (PathId(path), BlobHash::from_digest(digest)));
+        Self {
+            position,
+            proven: proven.collect(),
+        }
+    }
 }
 
 impl State {

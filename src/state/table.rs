@@ -6,6 +6,7 @@ use super::entry::Entry;
 use super::log::Log;
 use super::paths::{PathId, PathTable};
 use super::snapshot::{Directories, Told};
+use crate::tape::cache::{Column, Keep, Reader, Writer};
 
 /// The files of a run at every event.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +16,7 @@ pub struct State {
     pub(super) branches: Vec<Branch>,
     pub(super) directories: Directories,
     /// By path: nothing below it was there, on any branch, before so many events.
-    filled: Vec<u32>,
+    pub(super) filled: Column<u32>,
     /// Paths that events looked at below those they name.
     pub(super) looked_at: usize,
 }
@@ -91,6 +92,49 @@ impl Branch {
     }
 }
 
+impl Keep for Branch {
+    fn write(&self, out: &mut Writer<'_>) {
+        let parent = self
+            .parent
+            .map_or([0; 3], |(parent, left)| [1, u32::from(parent), left]);
+        out.column(&parent);
+        self.log.write(out);
+        out.column(&self.suspects);
+        out.pairs(self.suspect_order.iter().map(|(at, path)| (*at, path.0)));
+        out.column(&self.proofs);
+        out.lists(self.savepoints.iter().map(|(name, _)| &**name));
+        let positions = self.savepoints.iter().map(|(_, position)| *position);
+        out.column(&positions.collect::<Vec<_>>());
+        self.told.write(out);
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        let [has_parent, parent, left] = from.numbers::<u32, 3>();
+        let log = Log::read(from);
+        let suspects = from.column().to_vec();
+        let suspect_order = from.pairs().map(|(at, path)| (at, PathId(path)));
+        let suspect_order: Vec<(u32, PathId)> = suspect_order.collect();
+        let mut path_suspects: HashMap<PathId, Vec<u32>> = HashMap::new();
+        for (position, path) in &suspect_order {
+            path_suspects.entry(*path).or_default().push(*position);
+        }
+        let proofs = from.column().to_vec();
+        let names: Vec<Box<[u8]>> = from.lists().collect();
+        let positions = from.column::<u32>();
+        from.require(names.len() == positions.len());
+        Self {
+            parent: (has_parent == 1).then_some((parent as u16, left)),
+            log,
+            suspects,
+            path_suspects,
+            suspect_order,
+            proofs,
+            savepoints: names.into_iter().zip(positions.iter().copied()).collect(),
+            told: Told::read(from),
+        }
+    }
+}
+
 impl State {
     /// Notes for the directories above a path that it is there from now on, or, where it is
     /// only seen to be there, that it may have been all along.
@@ -104,11 +148,11 @@ impl State {
             entry.position + 1
         };
         if self.filled.len() < self.paths.len() {
-            self.filled.resize(self.paths.len(), u32::MAX);
+            self.filled.to_mut().resize(self.paths.len(), u32::MAX);
         }
         let mut above = self.paths.parent(path);
         while let Some(directory) = above
-            && let Some(filled) = self.filled.get_mut(directory.0 as usize)
+            && let Some(filled) = self.filled.to_mut().get_mut(directory.0 as usize)
             && *filled > since
         {
             *filled = since;

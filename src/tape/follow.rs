@@ -5,11 +5,11 @@
 
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::model::BlobHash;
+use super::seen::Seen;
 
 /// What a look at a followed file found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,17 +37,6 @@ pub struct FollowState {
     seen: Seen,
     is_gone: bool,
 }
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
-    len: u64,
-    modified: (i64, i64),
-    /// Hash of the first bytes, and of the last ones before `len`.
-    ends: BlobHash,
-}
-
-/// Bytes that are compared at either end.
-const END: u64 = 4096;
 
 impl FollowState {
     /// Follows an open file. Call it before reading the file, so that nothing is missed.
@@ -92,7 +81,7 @@ impl FollowState {
         if now.len() < before.len {
             return Ok(Change::Truncated);
         }
-        if now.len() == before.len && modified(now) == before.modified {
+        if before.is_unchanged(now) {
             return Ok(Change::Unchanged);
         }
         // Cut and written again between two looks, it may be longer than before.
@@ -106,36 +95,4 @@ impl FollowState {
             Change::Grew
         })
     }
-}
-
-impl Seen {
-    /// The state of a file of which `len` bytes count.
-    fn of(file: &File, metadata: &Metadata, len: u64) -> io::Result<Self> {
-        let mut ends = Vec::new();
-        let mut take = |from: u64, count: u64| -> io::Result<()> {
-            let mut bytes = vec![0; count as usize];
-            let mut filled = 0;
-            while filled < bytes.len() {
-                let (_, rest) = bytes.split_at_mut(filled);
-                match file.read_at(rest, from + filled as u64)? {
-                    0 => break,
-                    count => filled += count,
-                }
-            }
-            bytes.truncate(filled);
-            ends.extend(bytes);
-            Ok(())
-        };
-        take(0, len.min(END))?;
-        take(len.saturating_sub(END), len.min(END))?;
-        Ok(Self {
-            len,
-            modified: modified(metadata),
-            ends: BlobHash::of(&ends),
-        })
-    }
-}
-
-fn modified(metadata: &Metadata) -> (i64, i64) {
-    (metadata.mtime(), metadata.mtime_nsec())
 }

@@ -23,8 +23,9 @@ use crate::model::{Body, Event, Header, Kind, Problem, ProblemKind};
 pub struct Tape {
     /// Where its bytes come from.
     pub bytes: TapeBytes,
-    /// Where everything is.
-    pub index: Index,
+    /// Where everything is. Shared with whoever keeps it in the cache: grown meanwhile, it is
+    /// copied first.
+    pub index: Arc<Index>,
     /// How far the index reaches.
     pub end: ScanEnd,
     pub(super) cache: BlobCache,
@@ -49,10 +50,19 @@ impl Tape {
     pub fn unread(bytes: TapeBytes) -> Self {
         Self {
             bytes,
-            index: Index::default(),
+            index: Arc::default(),
             end: ScanEnd::default(),
             cache: BlobCache::default(),
             is_growing: false,
+        }
+    }
+
+    /// A tape whose index is known up to there, and may go on.
+    pub(super) fn known(bytes: TapeBytes, index: Index, end: ScanEnd) -> Self {
+        Self {
+            index: index.into(),
+            end,
+            ..Self::unread(bytes)
         }
     }
 
@@ -95,20 +105,20 @@ impl Tape {
         block: &[u8],
         sink: &mut impl IndexSink,
     ) -> ControlFlow<()> {
-        let flow = growth.take(block, &mut self.index, &self.bytes, sink);
+        let flow = growth.take(block, Arc::make_mut(&mut self.index), &self.bytes, sink);
         self.end = growth.end();
         flow
     }
 
     /// Ends a growth: the bytes that were taken are all there are for now.
     pub fn settle(&mut self, growth: Growth, sink: &mut impl IndexSink) {
-        self.end = growth.settle(&mut self.index, &self.bytes, sink);
+        self.end = growth.settle(Arc::make_mut(&mut self.index), &self.bytes, sink);
         self.is_growing = false;
     }
 
     /// Reads the index again, from the first line.
     pub(super) fn reindex(&mut self) -> io::Result<()> {
-        self.index = Index::default();
+        self.index = Arc::default();
         self.end = ScanEnd::default();
         self.extend(&mut ())?;
         Ok(())

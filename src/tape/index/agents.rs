@@ -1,6 +1,7 @@
 //! Sub-agents: who started them, and which steps are theirs.
 
 use crate::model::StepNumber;
+use crate::tape::cache::{Keep, Reader, Writer};
 
 /// An agent.
 #[derive(Clone, Debug, Default)]
@@ -49,5 +50,42 @@ impl AgentEntry {
                 last: number,
             }),
         }
+    }
+}
+
+impl Keep for Vec<AgentEntry> {
+    fn write(&self, out: &mut Writer<'_>) {
+        out.lists(self.iter().map(|agent| agent.name.as_bytes()));
+        let row = |agent: &AgentEntry| {
+            let [has_start, start] = agent.start.map_or([0; 2], |start| [1, start]);
+            let stretches = agent.stretches.len() as u32;
+            [u32::from(agent.parent), has_start, start, stretches]
+        };
+        out.column(&self.iter().map(row).collect::<Vec<_>>());
+        let stretches = self.iter().flat_map(|agent| &agent.stretches);
+        let row = |steps: &AgentStretch| [u32::from(steps.line), steps.first.0, steps.last.0];
+        out.column(&stretches.map(row).collect::<Vec<_>>());
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        let names: Vec<Box<[u8]>> = from.lists().collect();
+        let rows = from.column::<[u32; 4]>();
+        let stretches = from.column::<[u32; 3]>();
+        from.require(names.len() == rows.len());
+        let mut stretches = stretches.iter().map(|[line, first, last]| AgentStretch {
+            line: *line as u16,
+            first: StepNumber(*first),
+            last: StepNumber(*last),
+        });
+        let agent = |(name, row): (Box<[u8]>, &[u32; 4])| {
+            let [parent, has_start, start, count] = *row;
+            AgentEntry {
+                name: String::from_utf8_lossy(&name).into_owned(),
+                parent: parent as u16,
+                start: (has_start == 1).then_some(start),
+                stretches: stretches.by_ref().take(count as usize).collect(),
+            }
+        };
+        names.into_iter().zip(rows.iter()).map(agent).collect()
     }
 }

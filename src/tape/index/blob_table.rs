@@ -6,6 +6,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use crate::model::BlobHash;
+use crate::tape::cache::{Column, Keep, Reader, Writer};
 
 /// The index's number of a blob: equal bytes have equal numbers.
 ///
@@ -22,12 +23,12 @@ pub struct BlobId(pub u32);
 pub struct BlobTable {
     /// Where each is found: at the slot that its prefix is mapped to, or the first free one
     /// behind it. A slot that holds [`FREE`] is free.
-    prefixes: Vec<u64>,
+    prefixes: Column<u64>,
     /// The number of the blob in each slot.
-    numbers: Vec<u32>,
+    numbers: Column<u32>,
     len: usize,
     /// A bit for each event that holds the bytes of the blob of its number.
-    here: Vec<u64>,
+    here: Column<u64>,
     /// Of other numbers, the event that holds the bytes.
     elsewhere: HashMap<u32, u32, FixedState>,
     /// Blobs that a snapshot was the first to name.
@@ -87,9 +88,9 @@ impl BlobTable {
         }
         let at = position as usize / 64;
         if self.here.len() <= at {
-            self.here.resize(at + 1, 0);
+            self.here.to_mut().resize(at + 1, 0);
         }
-        if let Some(word) = self.here.get_mut(at) {
+        if let Some(word) = self.here.to_mut().get_mut(at) {
             *word |= 1 << (position % 64);
         }
     }
@@ -130,9 +131,9 @@ impl BlobTable {
     }
 
     fn put(&mut self, slot: usize, key: u64, number: u32) {
-        if let (Some(prefix), Some(place)) =
-            (self.prefixes.get_mut(slot), self.numbers.get_mut(slot))
-        {
+        let prefix = self.prefixes.to_mut().get_mut(slot);
+        let place = self.numbers.to_mut().get_mut(slot);
+        if let (Some(prefix), Some(place)) = (prefix, place) {
             *prefix = key;
             *place = number;
         }
@@ -143,14 +144,41 @@ impl BlobTable {
     #[cold]
     fn grow(&mut self) {
         let slots = (self.prefixes.len() / 4 * 5).max(FIRST);
-        let prefixes = std::mem::replace(&mut self.prefixes, vec![FREE; slots]);
-        let numbers = std::mem::replace(&mut self.numbers, vec![0; slots]);
-        for (key, number) in prefixes.into_iter().zip(numbers) {
+        let prefixes = std::mem::replace(&mut self.prefixes, vec![FREE; slots].into());
+        let numbers = std::mem::replace(&mut self.numbers, vec![0; slots].into());
+        for (key, number) in prefixes.iter().copied().zip(numbers.iter().copied()) {
             if key != FREE
                 && let Err(free) = self.seek(key)
             {
                 self.put(free, key, number);
             }
+        }
+    }
+}
+
+impl Keep for BlobTable {
+    fn write(&self, out: &mut Writer<'_>) {
+        out.column(&self.prefixes);
+        out.column(&self.numbers);
+        out.column(&[self.len as u64, u64::from(self.listed)]);
+        out.column(&self.here);
+        out.pairs(self.elsewhere.iter().map(|(number, at)| (*number, *at)));
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        let prefixes = from.column();
+        let numbers = from.column();
+        let [len, listed] = from.numbers::<u64, 2>();
+        // There is always a free slot, where a search ends.
+        let is_sound = prefixes.is_empty() || len < prefixes.len() as u64;
+        from.require(is_sound && prefixes.len() == numbers.len());
+        Self {
+            prefixes,
+            numbers,
+            len: len as usize,
+            here: from.column(),
+            elsewhere: from.pairs().collect(),
+            listed: listed as u32,
         }
     }
 }

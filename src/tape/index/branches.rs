@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::model::StepNumber;
+use crate::tape::cache::{Keep, Reader, Writer};
 
 /// What sort of branch it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,5 +104,52 @@ impl BranchEntry {
             Some((_, first, count)) if *first + *count == step => *count += 1,
             _ => self.runs.push((number, step, 1)),
         }
+    }
+}
+
+/// No branch: the main line has no parent.
+const NO_PARENT: u32 = u32::MAX;
+
+impl Keep for Vec<BranchEntry> {
+    fn write(&self, out: &mut Writer<'_>) {
+        out.lists(self.iter().map(|branch| branch.name.as_bytes()));
+        let row = |branch: &BranchEntry| {
+            let (parent, left) = branch
+                .parent
+                .map_or((NO_PARENT, 0), |(parent, left)| (u32::from(parent), left));
+            let is_line = u32::from(branch.kind == BranchKind::Line);
+            let runs = branch.runs.len() as u32;
+            [is_line, parent, left, branch.inherited, branch.own, runs]
+        };
+        out.column(&self.iter().map(row).collect::<Vec<_>>());
+        let runs = self.iter().flat_map(|branch| &branch.runs);
+        let run = |(number, step, count): &(u32, u32, u32)| [*number, *step, *count];
+        out.column(&runs.map(run).collect::<Vec<_>>());
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        let names: Vec<Box<[u8]>> = from.lists().collect();
+        let rows = from.column::<[u32; 6]>();
+        let all_runs = from.column::<[u32; 3]>();
+        from.require(names.len() == rows.len());
+        let mut runs = all_runs
+            .iter()
+            .map(|[number, step, count]| (*number, *step, *count));
+        let branch = |(name, row): (Box<[u8]>, &[u32; 6])| {
+            let [is_line, parent, left, inherited, own, count] = *row;
+            BranchEntry {
+                name: String::from_utf8_lossy(&name).into_owned(),
+                kind: if is_line == 1 {
+                    BranchKind::Line
+                } else {
+                    BranchKind::Transaction
+                },
+                parent: (parent != NO_PARENT).then_some((parent as u16, left)),
+                inherited,
+                runs: runs.by_ref().take(count as usize).collect(),
+                own,
+            }
+        };
+        names.into_iter().zip(rows.iter()).map(branch).collect()
     }
 }

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use foldhash::fast::FixedState;
 use hashbrown::{Equivalent, HashMap};
 
+use crate::tape::cache::{Keep, Reader, Writer};
 use crate::tape::wire::Text;
 
 /// Calls that have returned and still find their step.
@@ -125,6 +126,41 @@ impl Calls {
     /// The calls that have returned and are still found, the last one first.
     fn found(&self) -> impl Iterator<Item = &Call> {
         self.returned.iter().rev().take(RETURNED)
+    }
+}
+
+impl Keep for Calls {
+    fn write(&self, out: &mut Writer<'_>) {
+        let newest = self.newest.iter().map(|call| (&call.id, call.step));
+        let running = self.running.iter().map(|(id, step)| (id, *step));
+        let returned = self.returned.iter().map(|call| (&call.id, call.step));
+        let all: Vec<(&Id, u32)> = newest.chain(running).chain(returned).collect();
+        out.column(&[u64::from(self.newest.is_some()), self.running.len() as u64]);
+        out.lists(all.iter().map(|(id, _)| id.1.as_slice()));
+        out.pairs(all.iter().map(|(id, step)| (id.0, *step)));
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        let [newest, running] = from.numbers::<u64, 2>();
+        let names: Vec<Vec<u8>> = from.lists().collect();
+        let places: Vec<(u16, u32)> = from.pairs().collect();
+        from.require(names.len() == places.len());
+        let mut all = names
+            .into_iter()
+            .zip(places)
+            .map(|(name, (line, step))| Call {
+                id: Id(line, name),
+                step,
+            });
+        Self {
+            newest: all.by_ref().take(newest as usize).last(),
+            running: all
+                .by_ref()
+                .take(running as usize)
+                .map(|call| (call.id, call.step))
+                .collect(),
+            returned: all.collect(),
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::column::Column;
+use super::distances::Distances;
 use crate::model::{Kind, Micros, Seq};
+use crate::tape::cache::{Column, Keep, Reader, Writer};
 
 /// Events in a block.
 const BLOCK: usize = 4096;
@@ -38,7 +39,7 @@ pub struct Events {
     late: HashMap<u64, u32>,
     highest: Option<u64>,
     /// Positions of gaps that no event of the tape says.
-    implied: Vec<u32>,
+    implied: Column<u32>,
     /// How many of them stand for events to come after the last one.
     implied_since: u64,
 }
@@ -54,10 +55,10 @@ pub(super) enum Origin {
 
 #[derive(Clone, Debug)]
 struct Block {
-    offsets: Column,
-    times: Column,
-    steps: Column,
-    kinds: Vec<u8>,
+    offsets: Distances,
+    times: Distances,
+    steps: Distances,
+    kinds: Column<u8>,
 }
 
 impl Events {
@@ -160,17 +161,17 @@ impl Events {
                 full.shrink();
             }
             self.blocks.push(Block {
-                offsets: Column::new(event.offset),
-                times: Column::new(event.t.saturating_sub(TIME_SLACK)),
-                steps: Column::new(step.saturating_sub(64)),
-                kinds: Vec::new(),
+                offsets: Distances::new(event.offset),
+                times: Distances::new(event.t.saturating_sub(TIME_SLACK)),
+                steps: Distances::new(step.saturating_sub(64)),
+                kinds: Column::default(),
             });
         }
         if let Some(block) = self.blocks.last_mut() {
             block.offsets.push(event.offset);
             block.times.push(event.t);
             block.steps.push(step);
-            block.kinds.push(event.kind as u8);
+            block.kinds.to_mut().push(event.kind as u8);
         }
         self.len += 1;
     }
@@ -178,7 +179,7 @@ impl Events {
     /// Notes the number of the event that comes next.
     fn order(&mut self, seq: u64, origin: Origin) {
         if origin == Origin::Implied {
-            self.implied.push(self.len);
+            self.implied.to_mut().push(self.len);
             self.implied_since += u64::from(seq == self.next_seq().0);
             return;
         }
@@ -201,6 +202,67 @@ impl Block {
         self.offsets.shrink();
         self.times.shrink();
         self.steps.shrink();
-        self.kinds.shrink_to_fit();
+        self.kinds.to_mut().shrink_to_fit();
+    }
+}
+
+impl Keep for Events {
+    fn write(&self, out: &mut Writer<'_>) {
+        let highest = self.highest.map_or([0; 2], |highest| [1, highest]);
+        out.column(&[u64::from(self.len), self.following, self.implied_since]);
+        out.column(&highest);
+        out.pairs(self.jumps.iter().copied());
+        out.pairs(self.ascending.iter().copied());
+        out.pairs(self.late.iter().map(|(seq, position)| (*seq, *position)));
+        out.column(&self.implied);
+        let bases =
+            |block: &Block| [&block.offsets, &block.times, &block.steps].map(Distances::base);
+        out.column(&self.blocks.iter().map(bases).collect::<Vec<_>>());
+        for block in &self.blocks {
+            block.offsets.write(out);
+            block.times.write(out);
+            block.steps.write(out);
+            out.column(&block.kinds);
+        }
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        let [len, following, implied_since] = from.numbers();
+        let [has_highest, highest] = from.numbers();
+        let mut events = Self {
+            blocks: Vec::new(),
+            len: len as u32,
+            following,
+            jumps: from.pairs().collect(),
+            ascending: from.pairs().collect(),
+            late: from.pairs().collect(),
+            highest: (has_highest == 1).then_some(highest),
+            implied: from.column(),
+            implied_since,
+        };
+        let bases = from.column::<[u64; 3]>();
+        let blocks = bases.iter().map(|bases| Block::read(from, *bases));
+        events.blocks = blocks.collect();
+        let lens = events.blocks.iter().map(|block| block.kinds.len() as u64);
+        from.require(lens.sum::<u64>() == len);
+        events
+    }
+}
+
+impl Block {
+    fn read(from: &mut Reader, [offsets, times, steps]: [u64; 3]) -> Self {
+        let block = Self {
+            offsets: Distances::read(from, offsets),
+            times: Distances::read(from, times),
+            steps: Distances::read(from, steps),
+            kinds: from.column(),
+        };
+        let is_even = |column: &Distances| column.len() == block.kinds.len();
+        from.require(
+            [&block.offsets, &block.times, &block.steps]
+                .into_iter()
+                .all(is_even),
+        );
+        block
     }
 }

@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 use super::calls::Calls;
 use super::steps::{Lane, StepFlags, Steps};
 use crate::model::{Kind, Outcome, StepKind};
+use crate::tape::cache::{Keep, Reader, Writer};
 use crate::tape::wire::{RawHead, Text};
 
 /// What an event means for the steps.
@@ -203,6 +204,44 @@ impl Grouper {
     /// The step of a call that returned.
     fn end_call(&mut self, lane: Lane, call: Option<Text<'_>>) -> Option<u32> {
         self.calls.end(lane.line, call?)
+    }
+}
+
+impl Keep for Grouper {
+    fn write(&self, out: &mut Writer<'_>) {
+        let open = self.open.iter().map(|(seat, open)| (*seat, *open));
+        let seated = self.seated.map(|open| (self.seat, open));
+        let columns =
+            |(seat, open): (Seat, Open)| [seat, open.step, u32::from(open.awaits_response)];
+        let rows: Vec<[u32; 3]> = open.chain(seated).map(columns).collect();
+        let outside = self
+            .outside
+            .map_or([0; 3], |(line, step)| [1, u32::from(line), step]);
+        out.column(&rows);
+        out.column(&outside);
+        out.column(&[self.seat]);
+        self.calls.write(out);
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        let rows = from.column::<[u32; 3]>();
+        let [is_outside, line, step] = from.numbers::<u32, 3>();
+        let [seat] = from.numbers();
+        let open = rows.iter().map(|[seat, step, awaits_response]| {
+            let open = Open {
+                step: *step,
+                awaits_response: *awaits_response == 1,
+            };
+            (*seat, open)
+        });
+        let mut open: HashMap<Seat, Open, FixedState> = open.collect();
+        Self {
+            seat,
+            seated: open.remove(&seat),
+            open,
+            calls: Calls::read(from),
+            outside: (is_outside == 1).then_some((line as u16, step)),
+        }
     }
 }
 

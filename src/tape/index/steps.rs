@@ -5,6 +5,7 @@ use hashbrown::HashMap;
 
 use super::totals::{BLOCK, StepTotal};
 use crate::model::{Outcome, StepKind};
+use crate::tape::cache::{Column, Keep, Reader, Writer};
 
 /// What else is known of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,11 +71,11 @@ pub struct StepEntry {
 /// The steps of a tape in the order of the events that opened them, from 0.
 #[derive(Clone, Debug, Default)]
 pub struct Steps {
-    opened: Vec<u32>,
+    opened: Column<u32>,
     /// Distance of `settled` from `opened`; `FAR` where it does not fit.
-    settled: Vec<u16>,
-    packed: Vec<u16>,
-    lanes: Vec<u16>,
+    settled: Column<u16>,
+    packed: Column<u16>,
+    lanes: Column<u16>,
     lane_table: Vec<Lane>,
     lane_numbers: HashMap<Lane, u16, FixedState>,
     far: HashMap<u32, u32, FixedState>,
@@ -87,12 +88,12 @@ const FAR: u16 = u16::MAX;
 
 impl Steps {
     /// How many there are.
-    pub const fn len(&self) -> u32 {
+    pub fn len(&self) -> u32 {
         self.opened.len() as u32
     }
 
     /// Whether there are none.
-    pub const fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.opened.is_empty()
     }
 
@@ -149,10 +150,10 @@ impl Steps {
             self.lane_numbers.insert(lane, number);
             number
         };
-        self.opened.push(opened);
-        self.settled.push(0);
-        self.packed.push(Packed::new(kind, outcome).0);
-        self.lanes.push(number);
+        self.opened.to_mut().push(opened);
+        self.settled.to_mut().push(0);
+        self.packed.to_mut().push(Packed::new(kind, outcome).0);
+        self.lanes.to_mut().push(number);
         if step.is_multiple_of(BLOCK) {
             self.totals.push(StepTotal::default());
         }
@@ -166,7 +167,7 @@ impl Steps {
         let at = step as usize;
         let (Some(opened), Some(settled), Some(total)) = (
             self.opened.get(at),
-            self.settled.get_mut(at),
+            self.settled.to_mut().get_mut(at),
             self.totals.get_mut((step / BLOCK) as usize),
         ) else {
             return;
@@ -188,7 +189,7 @@ impl Steps {
 
     pub(super) fn set_outcome(&mut self, step: u32, outcome: Outcome) {
         let at = step as usize;
-        if let Some(packed) = self.packed.get_mut(at)
+        if let Some(packed) = self.packed.to_mut().get_mut(at)
             && let Some(total) = self.totals.get_mut(at / BLOCK as usize)
         {
             total.failures -= u32::from(Packed(*packed).outcome().is_failure());
@@ -200,13 +201,56 @@ impl Steps {
     pub(super) fn flag(&mut self, step: u32, flags: StepFlags) {
         let at = step as usize;
         if flags != StepFlags::default()
-            && let Some(packed) = self.packed.get_mut(at)
+            && let Some(packed) = self.packed.to_mut().get_mut(at)
             && let Some(total) = self.totals.get_mut(at / BLOCK as usize)
         {
             let is_new = !Packed(*packed).flags().has(StepFlags::FILES);
             total.with_files += u32::from(is_new && flags.has(StepFlags::FILES));
             total.flags.0 |= flags.0;
             *packed |= flags.0 << 6;
+        }
+    }
+}
+
+impl Keep for Steps {
+    fn write(&self, out: &mut Writer<'_>) {
+        out.column(&self.opened);
+        out.column(&self.settled);
+        out.column(&self.packed);
+        out.column(&self.lanes);
+        let lane = |lane: &Lane| [lane.line, lane.agent, lane.view];
+        out.column(&self.lane_table.iter().map(lane).collect::<Vec<_>>());
+        out.pairs(self.far.iter().map(|(step, position)| (*step, *position)));
+        out.pairs(self.late.iter().map(|(step, position)| (*step, *position)));
+        StepTotal::write_all(&self.totals, out);
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        let opened = from.column();
+        let (settled, packed, lanes) = (from.column(), from.column(), from.column());
+        let table = from.column::<[u16; 3]>();
+        let lane = |[line, agent, view]: [u16; 3]| Lane { line, agent, view };
+        let lane_table: Vec<Lane> = table.iter().copied().map(lane).collect();
+        let lane_numbers = lane_table.iter().copied().zip(0..).collect();
+        let (far, late) = (from.pairs().collect(), from.pairs().collect());
+        let totals = StepTotal::read_all(from);
+        let others = [&settled, &packed, &lanes];
+        from.require(
+            others
+                .into_iter()
+                .all(|column| column.len() == opened.len()),
+        );
+        from.require(totals.len() == opened.len().div_ceil(BLOCK as usize));
+        Self {
+            opened,
+            settled,
+            packed,
+            lanes,
+            lane_table,
+            lane_numbers,
+            far,
+            late,
+            totals,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::steps::{StepEntry, StepFlags, Steps};
 use crate::model::{Outcome, StepKind};
+use crate::tape::cache::{Reader, Writer};
 
 /// Steps in a block.
 pub(super) const BLOCK: u32 = 128;
@@ -88,6 +89,40 @@ impl StepTotal {
         self.with_files += other.with_files;
         self.flags.0 |= other.flags.0;
         self.kinds |= other.kinds;
+    }
+
+    pub(super) fn write_all(totals: &[Self], out: &mut Writer<'_>) {
+        let events: Vec<u64> = totals.iter().map(|total| total.events).collect();
+        let counts: Vec<[u32; 2]> = totals
+            .iter()
+            .map(|total| [total.failures, total.with_files])
+            .collect();
+        let bits: Vec<[u16; 2]> = totals
+            .iter()
+            .map(|total| [total.flags.0, u16::from(total.kinds)])
+            .collect();
+        out.column(&events);
+        out.column(&counts);
+        out.column(&bits);
+    }
+
+    pub(super) fn read_all(from: &mut Reader) -> Vec<Self> {
+        let events = from.column::<u64>();
+        let counts = from.column::<[u32; 2]>();
+        let bits = from.column::<[u16; 2]>();
+        from.require(events.len() == counts.len() && events.len() == bits.len());
+        let columns = events.iter().zip(counts.iter()).zip(bits.iter());
+        let total =
+            |((events, [failures, with_files]), [flags, kinds]): ((&u64, &[u32; 2]), &[u16; 2])| {
+                Self {
+                    events: *events,
+                    failures: *failures,
+                    with_files: *with_files,
+                    flags: StepFlags(*flags),
+                    kinds: *kinds as u8,
+                }
+            };
+        columns.map(total).collect()
     }
 }
 

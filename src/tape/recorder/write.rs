@@ -110,7 +110,7 @@ impl Recorder {
     pub(super) fn put_line(&mut self, event: &Event, stored: &Stored<'_>) -> io::Result<()> {
         let mut draft = Draft::new(event, stored, self.prev);
         let (offset, seq, kind) = (self.tape.end.offset, self.next_seq, event.kind());
-        let index = &mut self.tape.index;
+        let index = Arc::make_mut(&mut self.tape.index);
         // A header has no line before it, and no step.
         let head = scan_head(draft.head()).unwrap_or_default();
         let indexed = index.push(&head, kind, offset, seq, None);
