@@ -49,6 +49,9 @@ const PLACES: u64 = 40;
 /// A frame at 60 Hz, in milliseconds: no key may take longer.
 const FRAME: f64 = 16.0;
 
+/// What a tape may take that was opened before, in milliseconds.
+const REOPENED: f64 = 100.0;
+
 fn main() -> Result<()> {
     let options = Options::read(std::env::args().skip(1))?;
     fs::create_dir_all(&options.directory)?;
@@ -192,6 +195,10 @@ impl Options {
                     Shape::Tree | Shape::Steps => Row::beside(&what, time, wc),
                 }
             }));
+            if let Some(again) = measure::reopening(path)? {
+                let what = format!("{name}: opened again");
+                rows.push(Row::time(&what, again.as_secs_f64(), REOPENED));
+            }
             let bound = 16 * written.events + 20 * written.file_events + written.path_bytes;
             rows.push(Row::memory(
                 &format!("{name}: memory"),

@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_mins(5);
 /// After a frame, this long without another one means that nothing more comes.
 pub(crate) const QUIET: Duration = Duration::from_millis(60);
 const RUNS: usize = 5;
+/// So long it may take to keep the index of a tape.
+const PATIENCE_TO_KEEP: Duration = Duration::from_secs(2);
+const TERM: (&str, &str) = ("TERM", "xterm-256color");
 
 /// How a run opens.
 pub(crate) struct Opening {
@@ -68,11 +71,43 @@ pub(crate) fn open(path: &Path) -> Result<Pty> {
     Ok(pty)
 }
 
+/// How long it takes to open a tape whose index was kept, to its last step; `None` where
+/// nothing is kept of so small a tape.
+pub(crate) fn reopening(path: &Path) -> Result<Option<Duration>> {
+    let cache = path.with_extension("cache");
+    let directory = cache.to_str().ok_or("a path that is no text")?;
+    let around = [TERM, ("XDG_CACHE_HOME", directory)];
+    let open = || -> Result<Pty> {
+        let mut pty = spawn_in(path, &around)?;
+        wait(&mut pty, |words| words.contains(LAST_STEP))?;
+        Ok(pty)
+    };
+    let mut first = open()?;
+    // Who closes a screen waits a moment for what is being kept, and no longer.
+    first.settle(PATIENCE_TO_KEEP)?;
+    quit(first)?;
+    if fs::read_dir(cache.join("jukebox/index")).is_err() {
+        return Ok(None);
+    }
+    let mut times = Spread::default();
+    for _ in 0..RUNS {
+        let start = Instant::now();
+        let pty = open()?;
+        times.0.push(start.elapsed());
+        quit(pty)?;
+    }
+    fs::remove_dir_all(cache)?;
+    Ok(Some(times.median()))
+}
+
 fn spawn(path: &Path) -> Result<Pty> {
-    let path = path.to_str().ok_or("a path that is no text")?;
     // No home: nothing is kept, and nothing that was kept is found.
-    let environment = [("TERM", "xterm-256color")];
-    Ok(Pty::spawn(SIZE, [PROGRAM, "open", path], &environment)?)
+    spawn_in(path, &[TERM])
+}
+
+fn spawn_in(path: &Path, environment: &[(&str, &str)]) -> Result<Pty> {
+    let path = path.to_str().ok_or("a path that is no text")?;
+    Ok(Pty::spawn(SIZE, [PROGRAM, "open", path], environment)?)
 }
 
 fn wait(pty: &mut Pty, is_shown: impl Fn(&str) -> bool) -> Result<()> {
