@@ -1,0 +1,296 @@
+//! The views and states of the screen, by name: on what they stand, and which keys lead there.
+//!
+//! One table for the pictures that people look at and for the frames that a test holds to
+//! rules. It draws nothing itself, and needs no terminal.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jukebox::debugger::{Debugger, OpenOptions, Places, RunSource, Source};
+use jukebox::model::{StepNumber, WallTime};
+use jukebox::tui::app::{App, AppOptions, First};
+use jukebox::tui::event::Event;
+use jukebox::tui::frame::{FrameSize, KeyScript};
+use jukebox::tui::theme::ColorChoice;
+use jukebox::tui::worker::InlineWorker;
+use tempfile::TempDir;
+
+/// A view, or a state of one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it shows.
+    pub stage: Stage,
+    /// What is typed to get there.
+    pub keys: &'static str,
+}
+
+/// What the screen stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// A tape.
+    On(Tape),
+    /// A tape of which nothing is known yet: nobody answers.
+    Unanswered(Tape),
+    /// A tape that is followed.
+    Followed(Tape),
+    /// No run, of a person who never opened one.
+    NoRun,
+    /// No run, of a person who opened some before.
+    Recent,
+}
+
+/// A tape to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tape {
+    /// An agent mends a discount.
+    BugHunt,
+    /// Transactions, of which one is undone.
+    RolledBack,
+    /// Lines are missing, torn and spoilt.
+    Damaged,
+    /// Written by hand: sub-agents, requests, a branch, names and files of every sort.
+    Signs,
+    /// A header, and nothing else.
+    Empty,
+}
+
+use Stage::{Followed, NoRun, On, Recent, Unanswered};
+use Tape::{BugHunt, Damaged, Empty, RolledBack, Signs};
+
+const fn view(name: &'static str, stage: Stage, keys: &'static str) -> View {
+    View { name, stage, keys }
+}
+
+/// Every view.
+pub(crate) const VIEWS: &[View] = &[
+    // The three panes, on a run that went as runs go.
+    view("step", On(BugHunt), ":17<Enter>"),
+    view("start", On(BugHunt), ":0<Enter>"),
+    view("prompt", On(BugHunt), ":1<Enter>"),
+    view("failed", On(BugHunt), ":18<Enter>"),
+    view("outside", On(BugHunt), ":23<Enter>"),
+    view("end", On(BugHunt), "G"),
+    view("inside", On(BugHunt), ":17<Enter>,,"),
+    view("playing", On(BugHunt), ":7<Enter><Space>"),
+    view("zoom-timeline", On(BugHunt), ":17<Enter>1z"),
+    view("zoom-state", On(BugHunt), ":17<Enter>2z"),
+    view("zoom-diff", On(BugHunt), ":22<Enter>3z"),
+    // The state pane.
+    view("files", On(BugHunt), ":22<Enter>2j"),
+    view("conversation", On(BugHunt), ":18<Enter>2V"),
+    view("context", On(BugHunt), ":18<Enter>2VV"),
+    view("environment", On(BugHunt), ":18<Enter>2VVV"),
+    view("numbers", On(BugHunt), ":18<Enter>2VVVV"),
+    view("conversation-agents", On(Signs), ":10<Enter>2V"),
+    view("context-requests", On(Signs), ":10<Enter>2VV"),
+    view("environment-branch", On(Signs), ":16<Enter>2VVV"),
+    view("file", On(BugHunt), ":22<Enter>2<Enter>"),
+    view("file-scrolled", On(BugHunt), ":22<Enter>2<Enter><C-d>"),
+    view(
+        "file-uncertain",
+        On(Signs),
+        ":12<Enter>:9<Enter>2<Enter>:12<Enter>",
+    ),
+    view("file-unread", On(Signs), ":9<Enter>:1<Enter>2gj<Enter>jjj<Enter>"),
+    view(
+        "files-long-names",
+        On(Signs),
+        ":9<Enter>2gjj<Enter>j<Enter>j<Enter>j<Enter>",
+    ),
+    // The diff pane.
+    view("diff-unified", On(BugHunt), ":22<Enter>3|"),
+    view("diff-sides", On(BugHunt), ":22<Enter>3z"),
+    view("diff-more", On(BugHunt), ":12<Enter>3cc"),
+    view("diff-blanks", On(BugHunt), ":12<Enter>3w"),
+    view("diff-change", On(BugHunt), ":12<Enter>3)"),
+    view("diff-since", On(BugHunt), ":7<Enter>d:23<Enter>3"),
+    view("diff-files", On(Signs), ":10<Enter>3"),
+    view("diff-binary", On(Signs), ":10<Enter>3g"),
+    view("diff-json", On(Signs), ":10<Enter>3Jp"),
+    view("diff-json-lines", On(Signs), ":10<Enter>3J"),
+    view("diff-link", On(Signs), ":10<Enter>3JJ"),
+    view("diff-rename", On(Signs), ":10<Enter>3JJJ"),
+    view("diff-mode", On(Signs), ":10<Enter>3JJJJJ"),
+    view("diff-line-end", On(Signs), ":13<Enter>3"),
+    view("diff-hidden", On(Signs), ":9<Enter>3"),
+    view("step-text", On(BugHunt), ":22<Enter>3v"),
+    view("step-long", On(Signs), ":11<Enter>3"),
+    view("step-hidden", On(Signs), ":7<Enter>3"),
+    view("request", On(Signs), ":8<Enter>3v"),
+    view("request-none", On(BugHunt), ":19<Enter>3v"),
+    view("event", On(BugHunt), ":22<Enter>3vvv"),
+    // Signs of the timeline.
+    view("transaction", On(RolledBack), ":6<Enter>"),
+    view("transaction-end", On(RolledBack), ":17<Enter>"),
+    view("agents", On(Signs), ":7<Enter>1"),
+    view("agents-folded", On(Signs), ":7<Enter>1s"),
+    view("branches", On(Signs), "b"),
+    view("refused", On(Signs), ":12<Enter>"),
+    view("gap", On(Damaged), ":7<Enter>"),
+    view("damaged", On(Damaged), "G"),
+    // Two runs.
+    view("against-prompt", On(Signs), "A"),
+    view("against", On(Signs), "A@main:end<Enter>"),
+    view("against-diff", On(Signs), "A@main:end<Enter>G3"),
+    view("against-itself", On(BugHunt), "A@12<Enter>"),
+    // What is typed, and what is laid over the panes.
+    view("palette", On(BugHunt), ":"),
+    view("palette-words", On(BugHunt), ":diff"),
+    view("palette-nothing", On(BugHunt), ":xyzzy"),
+    view("diff-from", On(BugHunt), "D"),
+    view("search-typing", On(BugHunt), "/total"),
+    view("search-hits", On(BugHunt), "/total<Enter>n"),
+    view("search-filter", On(BugHunt), "/total<Enter>n&"),
+    view("search-nothing", On(BugHunt), "/xyzzy<Enter>"),
+    view("count", On(BugHunt), ":17<Enter>12"),
+    view("mark-letter", On(BugHunt), ":17<Enter>m"),
+    view("marks", On(BugHunt), ":3<Enter>ma:15<Enter>mb:22<Enter>mz'"),
+    view("marks-none", On(BugHunt), "'"),
+    view("note-typing", On(BugHunt), ":17<Enter>a"),
+    view(
+        "note",
+        On(BugHunt),
+        ":17<Enter>athe<Space>parenthesis<Space>went<Space>here,<Space>and<Space>nobody<Space>saw<Space>it<Space>before<Space>the<Space>tests<Space>ran<Enter>",
+    ),
+    view("help", On(BugHunt), "?"),
+    view("help-end", On(BugHunt), "?G"),
+    view("notices", On(Damaged), "!"),
+    view("notices-few", On(BugHunt), "!"),
+    view("no-such-place", On(BugHunt), ":99<Enter>"),
+    view("copied", On(BugHunt), ":17<Enter>y"),
+    view("followed", Followed(BugHunt), "G"),
+    view("followed-behind", Followed(BugHunt), "Ghh"),
+    // Nothing to show, or not yet.
+    view("empty", On(Empty), ""),
+    view("empty-followed", Followed(Empty), ""),
+    view("empty-notices", On(Empty), "!"),
+    view("loading", Unanswered(BugHunt), ""),
+    view("picker-first", NoRun, ""),
+    view("picker", Recent, ""),
+    view("picker-gone", Recent, "jj"),
+    view("picker-filter", Recent, "/tidy"),
+    view("picker-nothing", Recent, "/xyzzy"),
+    view("picker-help", Recent, "?"),
+    view("picker-failed", Recent, "jj<Enter>"),
+];
+
+/// The tapes and the directories that the views stand on. What is not among the demos is
+/// written below a directory of its own, which goes when this does.
+#[derive(Debug)]
+pub(crate) struct Stages {
+    home: TempDir,
+}
+
+impl Stages {
+    /// Sets everything up.
+    pub(crate) fn build() -> Result<Self, Box<dyn Error>> {
+        let stages = Self {
+            home: tempfile::tempdir()?,
+        };
+        let work = stages.home.path().join("work");
+        fs::create_dir_all(&work)?;
+        fs::write(
+            stages.path(Tape::Empty),
+            "{\"seq\":0,\"kind\":\"tape\",\"format\":1,\"id\":\"018f3a5c-7e00-7000-8000-00000000e0e0\"}\n",
+        )?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        let now = i64::try_from(now.as_micros())?;
+        // Opened before: the last one a moment ago, and one that is not there any more.
+        let runs = [
+            ("checkout-fails", Tape::Damaged, 26 * 60, 7),
+            ("scratch", Tape::Damaged, 3 * 60, 1),
+            ("tidy-up", Tape::RolledBack, 95, 10),
+            ("discount", Tape::BugHunt, 0, 18),
+        ];
+        for (name, tape, minutes, step) in runs {
+            let path = work.join(format!("{name}.jsonl"));
+            fs::copy(stages.path(tape), &path)?;
+            let run = stages.places().open(&RunSource::File(path.clone()))?;
+            let opened = now.saturating_sub(minutes * 60 * 1_000_000);
+            run.remember(0, StepNumber(step), WallTime(opened))?;
+            if name == "scratch" {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(stages)
+    }
+
+    /// The screen after the keys of a view.
+    pub(crate) fn app(
+        &self,
+        view: &View,
+        size: FrameSize,
+        colors: ColorChoice,
+    ) -> Result<App, Box<dyn Error>> {
+        let (first, is_following) = match view.stage {
+            Stage::NoRun | Stage::Recent => (First::Picker, false),
+            Stage::Followed(_) => (First::Run, true),
+            Stage::On(_) | Stage::Unanswered(_) => (First::Run, false),
+        };
+        let mut app = App::new(AppOptions {
+            first,
+            is_following,
+            colors,
+            ..AppOptions::default()
+        });
+        let FrameSize { columns, rows } = size;
+        let resize = Event::Resize { columns, rows };
+        if let Stage::Unanswered(_) = view.stage {
+            app.update(resize);
+            // Long enough for somebody to wonder.
+            for _ in 0..5 {
+                app.update(Event::Tick);
+            }
+            return Ok(app);
+        }
+        let run = Arc::new(RwLock::new(self.run(view.stage)?));
+        let mut worker = InlineWorker::new(run);
+        worker.settle(&mut app, resize);
+        for key in view.keys.parse::<KeyScript>()?.keys() {
+            worker.settle(&mut app, Event::Key(*key));
+        }
+        Ok(app)
+    }
+
+    fn run(&self, stage: Stage) -> Result<Debugger, Box<dyn Error>> {
+        let source = match stage {
+            Stage::On(tape) | Stage::Unanswered(tape) | Stage::Followed(tape) => {
+                Source::Path(self.path(tape))
+            }
+            Stage::NoRun | Stage::Recent => Source::Nothing,
+        };
+        let places = match stage {
+            Stage::Recent => self.places(),
+            _ => Places::default(),
+        };
+        let options = OpenOptions {
+            places,
+            ..OpenOptions::default()
+        };
+        Ok(Debugger::open(source, &options)?)
+    }
+
+    /// The directories of the person who opened runs before.
+    fn places(&self) -> Places {
+        Places {
+            state: Some(self.home.path().join("state")),
+            ..Places::default()
+        }
+    }
+
+    fn path(&self, tape: Tape) -> PathBuf {
+        let demos = Path::new(env!("CARGO_MANIFEST_DIR")).join("demo-tapes");
+        match tape {
+            Tape::BugHunt => demos.join("bug-hunt.jsonl"),
+            Tape::RolledBack => demos.join("rolled-back.jsonl"),
+            Tape::Damaged => demos.join("damaged.jsonl"),
+            Tape::Signs => demos.join("gallery/signs.jsonl"),
+            Tape::Empty => self.home.path().join("empty.jsonl"),
+        }
+    }
+}
