@@ -27,6 +27,12 @@ const WIDE: u16 = 76;
 /// From this many columns, rows say when a step began, whatever its title.
 const VERY_WIDE: u16 = 100;
 
+/// Columns of how long a step took, with the one that is free behind it.
+const DURATION: usize = 6;
+
+/// Columns of the signs at the end of a row, with the one that is free before them.
+const SIGNS: usize = 4;
+
 /// Columns of the name of a tool, in a row that is narrow and in one that is wide.
 const ACTOR: (usize, usize) = (8, 10);
 
@@ -159,7 +165,25 @@ fn draw_step(app: &App, step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
         actor_columns
     };
     let notes = notes(app, step);
-    for (sign, role) in flags(step) {
+    let before = 2 * depth + 2 + actor_columns + usize::from(actor_columns > 0);
+    let wanted = before + width::width(&title);
+    // Times give way to what was done.
+    let duration = step.duration.map(Duration::from_micros);
+    let duration = duration.filter(|time| time.as_millis() > 0);
+    let has_room = |left: usize| left > wanted + DURATION;
+    let has_times = columns >= VERY_WIDE
+        || duration.is_some()
+            && (columns >= WIDE || is_aligned && has_room(pen.left().saturating_sub(SIGNS)));
+    let signs = flags(step);
+    // Where nothing stands left of them that they would push out of its column, only those
+    // that say something take room.
+    let said = signs.iter().rposition(|(sign, _)| *sign != " ");
+    let said = if has_times {
+        signs.len()
+    } else {
+        said.map_or(0, |last| last + 1)
+    };
+    for (sign, role) in signs.into_iter().take(said) {
         // The names of branches say it, too.
         let is_said = sign == "⑂" && !notes.is_empty();
         let sign = if is_said { " " } else { sign };
@@ -172,8 +196,6 @@ fn draw_step(app: &App, step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
         pen.right(&SafeText::literal(note::SIGN), Role::Person);
     }
     pen.right_gap(1);
-    let before = 2 * depth + 2 + actor_columns + usize::from(actor_columns > 0);
-    let wanted = before + width::width(&title);
     for note in notes {
         let note = width::fit(&note, BRANCH);
         let room = wanted.min(before + LEAST_TITLE);
@@ -182,14 +204,9 @@ fn draw_step(app: &App, step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
             pen.right_gap(1);
         }
     }
-    // Times give way to what was done.
-    let duration = step.duration.map(Duration::from_micros);
-    let duration = duration
-        .filter(|time| time.as_millis() > 0)
-        .map(human::duration);
-    if columns >= WIDE || (is_aligned && pen.left() > wanted + 6) {
-        let duration = right_aligned(&duration.unwrap_or_default(), 5);
-        pen.right(&duration, Role::Quiet);
+    if has_times && (columns >= WIDE || has_room(pen.left())) {
+        let duration = duration.map(human::duration).unwrap_or_default();
+        pen.right(&right_aligned(&duration, DURATION - 1), Role::Quiet);
         pen.right_gap(1);
     }
     if columns >= VERY_WIDE {
