@@ -7,7 +7,7 @@ use ratatui::layout::{Margin, Position, Rect};
 use super::pane::{Line, draw_box};
 use super::pen::{Pen, Selection};
 use crate::text::{Align, SafeText, human, width};
-use crate::tui::action::ActionId;
+use crate::tui::action::{ACTIONS, ActionId};
 use crate::tui::app::App;
 use crate::tui::job::Stop;
 use crate::tui::keymap::Pending;
@@ -22,9 +22,14 @@ const MOST: usize = 10;
 /// Columns of the whole, its frame included, at most.
 const WIDEST: u16 = 84;
 
-/// Columns of an action's name, and of its description where it is worth showing.
-const NAME: usize = 17;
+/// Fewer columns are not worth beginning a description in.
 const DESCRIPTION: usize = 16;
+
+/// Columns of the longest name of an action.
+fn name_columns() -> usize {
+    let names = ACTIONS.iter().map(|action| action.name.len());
+    names.max().unwrap_or(0)
+}
 
 /// Draws the choices of the palette, or the letters that a key waits for.
 pub(super) fn draw(app: &App, layout: &Layout, buffer: &mut Buffer) {
@@ -133,7 +138,7 @@ fn draw_palette(app: &App, prompt: &Prompt, layout: &Layout, buffer: &mut Buffer
             Choice::Place(_) => {
                 pen.column(
                     &SafeText::line(prompt.text().trim()),
-                    NAME,
+                    name_columns(),
                     Align::Left,
                     Role::Strong,
                 );
@@ -159,7 +164,7 @@ fn draw_offer(offer: &Offer, pen: &mut Pen<'_>) {
         }
     };
     pen.styled(&name, |at| role(&offer.in_name, at));
-    pen.gap(1 + NAME.saturating_sub(width::width(&name)));
+    pen.gap(1 + name_columns().saturating_sub(width::width(&name)));
     if pen.left() >= DESCRIPTION {
         let description = SafeText::literal(action.description);
         pen.styled(&description, |at| role(&offer.in_description, at));
