@@ -120,7 +120,7 @@ fn word(app: &App, action: &Action) -> &'static str {
 
 /// Whether an action can do something here that is worth a hint.
 fn is_hinted(app: &App, action: &Action) -> bool {
-    let is_reading = app.overlay.is_some();
+    let is_covered = app.overlay.is_some();
     // What stands behind a count is one of these.
     if matches!(app.pending, Pending::Count(_)) && action.argument != Argument::Count {
         return action.id == ActionId::Help;
@@ -130,7 +130,17 @@ fn is_hinted(app: &App, action: &Action) -> bool {
         ActionId::Close | ActionId::Help => true,
         ActionId::Back => app.search.is_some() || app.travel.base.is_some() || app.is_reading(),
         ActionId::Follow if app.is_reading() => false,
-        _ if is_reading => false,
+        _ if is_covered => false,
+        _ if app.summary.get().is_none() => false,
+        ActionId::Follow | ActionId::NextBranch | ActionId::Notices => is_worth(app, action),
+        // Without a step there is nowhere to go and nothing to look at.
+        _ => app.steps() > 0 && is_worth(app, action),
+    }
+}
+
+/// Whether an action can do something in the run that is shown.
+fn is_worth(app: &App, action: &Action) -> bool {
+    match action.id {
         ActionId::NextFailure | ActionId::PreviousFailure => {
             app.branch().is_some_and(|branch| branch.failed > 0)
         }
