@@ -49,7 +49,9 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
     let first = app.state.first_row(usize::from(area.height), columns);
     for (row, place) in rows(statistics, columns).skip(first).zip(area.rows()) {
         let mut pen = Pen::new(buffer, place, app.theme);
-        pen.gap(1);
+        if !matches!(row, Row::Heading(_)) {
+            pen.gap(1);
+        }
         match row {
             Row::Blank => {}
             Row::Heading(name) => {
