@@ -215,6 +215,10 @@ pub(super) fn draw_box(
         .render(area, buffer);
     let row = Rect { height: 1, ..area }.inner(Margin::new(2, 0));
     let mut pen = Pen::new(buffer, row, theme);
-    pen.right(&SafeText::line(&format!(" {note} ")), Role::Quiet);
-    pen.text(&SafeText::line(&format!(" {title} ")), Role::Accent);
+    let [title, note] = [title, note].map(|words| SafeText::line(&format!(" {words} ")));
+    // A title without its note says more than a note without its title.
+    if width::width(&title) + width::width(&note) <= pen.left() {
+        pen.right(&note, Role::Quiet);
+    }
+    pen.text(&title, Role::Accent);
 }
