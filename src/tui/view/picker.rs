@@ -153,19 +153,22 @@ fn draw_run(
     );
     pen.right_gap(1);
     let age = run.age.map(human::ago).unwrap_or_default();
-    pen.right(&right_aligned(&age, AGE), Role::Quiet);
-    if columns >= WIDE {
+    let far = far(run);
+    // What is not known leaves its room to the words.
+    let is_known = !age.is_empty() || !far.is_empty();
+    if is_known {
+        pen.right(&right_aligned(&age, AGE), Role::Quiet);
+    }
+    if is_known && columns >= WIDE {
         let failed = run.steps.map_or(0, |(_, failed)| failed);
         let failed = match failed {
             0 => String::new(),
             failed => format!("✗ {}", human::count(u64::from(failed))),
         };
         pen.right(&right_aligned(&failed, FAILED), unless_gone(Role::Failed));
-        let far = right_aligned(&far(run), STEPS);
-        pen.right(&far, Role::Quiet);
+        pen.right(&right_aligned(&far, STEPS), Role::Quiet);
         pen.right_gap(2);
     }
-    // What is not known leaves its room to the words.
     if columns >= WIDER && !run.directory.is_empty() {
         let directory = width::fit_end(&run.directory, DIRECTORY);
         let directory = width::pad(&directory, DIRECTORY, Align::Left);
