@@ -56,7 +56,7 @@ fn events_are_walked_inside_a_step() {
     assert_eq!(screen.step(), 41);
     screen.keys("3 v v");
     screen.shows("▸3 Event 163");
-    screen.shows("event 4/4 of the step, 812B");
+    screen.shows("event 4/4, 812B");
     screen.keys(",");
     screen.shows("▸3 Event 162");
 }
