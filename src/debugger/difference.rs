@@ -163,18 +163,21 @@ impl Debugger {
                 return Side::Absent;
             }
             let sentence = |text: &str| SafeText::line(&format!("{side}: {text}"));
-            match state.certainty {
-                Certainty::Exact | Certainty::Absent => {}
-                certainty => remarks.push(sentence(certainty.as_str())),
-            }
+            let certainty = state.certainty;
             match run.content(&state, path).0 {
-                FileContent::Bytes(bytes) => Side::Bytes(bytes),
+                FileContent::Bytes(bytes) => {
+                    if certainty != Certainty::Exact {
+                        remarks.push(sentence(certainty.as_str()));
+                    }
+                    Side::Bytes(bytes)
+                }
                 FileContent::Lines(_) => {
-                    remarks.push(sentence("only some lines of the file are known"));
+                    let why = "only some lines of the file are known";
+                    remarks.push(sentence(&format!("{certainty}: {why}")));
                     Side::Unknown
                 }
                 FileContent::Nothing(why) => {
-                    remarks.push(sentence(why.as_str()));
+                    remarks.push(sentence(&format!("{certainty}: {why}")));
                     Side::Unknown
                 }
             }
