@@ -167,7 +167,8 @@ pub(super) fn draw_instead(app: &App, body: Rect, buffer: &mut Buffer) -> bool {
     true
 }
 
-/// Draws lines in the middle of an area.
+/// Draws lines in the middle of an area. Where there is little room, blank ones are left out;
+/// where there is still too little, the last one says that there is more.
 pub(super) fn draw_centred(area: Rect, lines: &[Line], theme: Theme, buffer: &mut Buffer) {
     let columns = usize::from(area.width.saturating_sub(2));
     let wrap = |(text, role): &Line| {
@@ -175,8 +176,16 @@ pub(super) fn draw_centred(area: Rect, lines: &[Line], theme: Theme, buffer: &mu
         let role = *role;
         lines.map(move |line| (line, role))
     };
-    let wrapped: Vec<Line> = lines.iter().flat_map(wrap).collect();
-    let above = usize::from(area.height).saturating_sub(wrapped.len()) / 2;
+    let mut wrapped: Vec<Line> = lines.iter().flat_map(wrap).collect();
+    let height = usize::from(area.height);
+    if wrapped.len() > height {
+        wrapped.retain(|(text, _)| !text.is_empty());
+    }
+    if wrapped.len() > height {
+        wrapped.truncate(height.saturating_sub(1));
+        wrapped.push((SafeText::literal("…"), Role::Quiet));
+    }
+    let above = height.saturating_sub(wrapped.len()) / 2;
     for (row, (text, role)) in area.rows().skip(above).zip(&wrapped) {
         let mut pen = Pen::new(buffer, row, theme);
         pen.gap(pen.left().saturating_sub(width::width(text)) / 2);
