@@ -206,6 +206,15 @@ impl Category {
     }
 }
 
+impl ActionId {
+    /// The key that is shown for it, for messages that name one.
+    pub fn key(self) -> String {
+        let action = ACTIONS.iter().find(|action| action.id == self);
+        let keys = action.map(Action::shown_keys).unwrap_or_default();
+        keys.into_iter().next().unwrap_or_default()
+    }
+}
+
 impl Action {
     /// The keys of the action, the one that is shown first.
     pub fn keys(&self) -> impl Iterator<Item = Key> {

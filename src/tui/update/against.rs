@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::debugger::{Alignment, Direction};
 use crate::text::human;
+use crate::tui::action::ActionId;
 use crate::tui::against::Against;
 use crate::tui::app::{App, Tone};
 use crate::tui::job::{Answered, Job};
@@ -68,7 +69,9 @@ impl App {
             0 => "the steps of both runs are the same".to_owned(),
             differences => {
                 let places = human::plural(differences as u64, "place", "places");
-                format!("the runs differ in {places}; s and S go from one to the next")
+                let [next, previous] = [ActionId::NextDifference, ActionId::PreviousDifference];
+                let (next, previous) = (next.key(), previous.key());
+                format!("the runs differ in {places}: {next} to the next, {previous} back")
             }
         };
         self.say(Tone::Plain, &words);
@@ -149,15 +152,15 @@ impl App {
             Direction::Back => alignment.difference_before(*row),
         };
         let found = std::iter::successors(next(&against.row), next);
-        match found.take(times as usize).last() {
-            Some(row) => self.jump_to_row(row),
-            None => self.say(
-                Tone::Plain,
-                match direction {
-                    Direction::Forward => "no later difference; S goes back to the last one",
-                    Direction::Back => "no earlier difference",
-                },
-            ),
+        if let Some(row) = found.take(times as usize).last() {
+            self.jump_to_row(row);
+            return;
         }
+        let back = ActionId::PreviousDifference.key();
+        let words = match direction {
+            Direction::Forward => format!("no later difference; {back} goes back to the last one"),
+            Direction::Back => "no earlier difference".to_owned(),
+        };
+        self.say(Tone::Plain, &words);
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::debugger::{Left, LeftView};
 use crate::text::SafeText;
+use crate::tui::action::ActionId;
 use crate::tui::app::{App, Keeping, Tone};
 use crate::tui::job::{Job, Stop};
 use crate::tui::panes::FilePane;
@@ -129,7 +130,10 @@ impl App {
         let words = match (text.is_empty(), self.note_here()) {
             (true, None) => return,
             (true, Some(_)) => format!("the note of step {step} is gone"),
-            (false, _) => format!("a note to step {step}; ; goes from note to note"),
+            (false, _) => format!(
+                "a note to step {step}: {} leads here",
+                ActionId::NextNote.key()
+            ),
         };
         let home = self.home_of(stop.branch, step.0);
         self.notes.write((home, step), text.to_owned());

@@ -54,12 +54,8 @@ fn in_picker(app: &App) -> Vec<(SafeText, SafeText)> {
         (&[ActionId::Close], close),
         (&[ActionId::Help], "help"),
     ];
-    let key = |id: &ActionId| {
-        let action = ACTIONS.iter().find(|action| action.id == *id)?;
-        action.shown_keys().into_iter().next()
-    };
     let hint = |(actions, word): (&[ActionId], &'static str)| {
-        let keys: Vec<String> = actions.iter().filter_map(key).collect();
+        let keys: Vec<String> = actions.iter().map(|id| id.key()).collect();
         (SafeText::line(&keys.join("/")), SafeText::literal(word))
     };
     hints.into_iter().map(hint).collect()
