@@ -90,7 +90,7 @@ actions! {
         FoldAll         "fold-all-agents"  "S"        None  "fold"    "Fold all sub-agents, or none"
         Sides           "sides"            "|"        None  ""
             "Side by side where there is room, or not"
-        Context         "more-context"     "c"        None  "context"
+        Context         "more-context"     "c"        None  "more lines"
             "More of what did not change; all; less"
         NextChange      "next-change"      ")"        Count ""
             "The file's next change; Enter unfolds"
