@@ -10,10 +10,11 @@ use std::sync::{Arc, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jukebox::debugger::{Debugger, OpenOptions, Places, RunSource, Source};
-use jukebox::model::{StepNumber, WallTime};
-use jukebox::tui::app::{App, AppOptions, First};
+use jukebox::model::{Progress, StepNumber, WallTime};
+use jukebox::tui::app::{App, AppOptions, Extent, First};
 use jukebox::tui::event::Event;
 use jukebox::tui::frame::{FrameSize, KeyScript};
+use jukebox::tui::job::{self, Answer, ReadingState, Reply};
 use jukebox::tui::theme::ColorChoice;
 use jukebox::tui::worker::InlineWorker;
 use tempfile::TempDir;
@@ -38,6 +39,8 @@ pub(crate) enum Stage {
     Unanswered(Tape),
     /// A tape that is followed.
     Followed(Tape),
+    /// A tape of which the first third has been read so far.
+    Reading(Tape),
     /// No run, of a person who never opened one.
     NoRun,
     /// No run, of a person who opened some before.
@@ -59,7 +62,7 @@ pub(crate) enum Tape {
     Empty,
 }
 
-use Stage::{Followed, NoRun, On, Recent, Unanswered};
+use Stage::{Followed, NoRun, On, Reading, Recent, Unanswered};
 use Tape::{BugHunt, Damaged, Empty, RolledBack, Signs};
 
 const fn view(name: &'static str, stage: Stage, keys: &'static str) -> View {
@@ -96,7 +99,7 @@ pub(crate) const VIEWS: &[View] = &[
         On(Signs),
         ":12<Enter>:9<Enter>2<Enter>:12<Enter>",
     ),
-    view("file-unread", On(Signs), ":9<Enter>:1<Enter>2gj<Enter>jjj<Enter>"),
+    view("file-unread", On(Signs), ":9<Enter>:1<Enter>2gjjjj<Enter>"),
     view(
         "files-long-names",
         On(Signs),
@@ -170,6 +173,7 @@ pub(crate) const VIEWS: &[View] = &[
     view("empty-followed", Followed(Empty), ""),
     view("empty-notices", On(Empty), "!"),
     view("loading", Unanswered(BugHunt), ""),
+    view("reading", Reading(BugHunt), ""),
     view("picker-first", NoRun, ""),
     view("picker", Recent, ""),
     view("picker-gone", Recent, "jj"),
@@ -230,12 +234,17 @@ impl Stages {
         let (first, is_following) = match view.stage {
             Stage::NoRun | Stage::Recent => (First::Picker, false),
             Stage::Followed(_) => (First::Run, true),
-            Stage::On(_) | Stage::Unanswered(_) => (First::Run, false),
+            Stage::On(_) | Stage::Unanswered(_) | Stage::Reading(_) => (First::Run, false),
+        };
+        let extent = match view.stage {
+            Stage::Reading(_) => Extent::Begun,
+            _ => Extent::Whole,
         };
         let mut app = App::new(AppOptions {
             first,
             is_following,
             colors,
+            extent,
             ..AppOptions::default()
         });
         let FrameSize { columns, rows } = size;
@@ -251,6 +260,20 @@ impl Stages {
         let run = Arc::new(RwLock::new(self.run(view.stage)?));
         let mut worker = InlineWorker::new(run);
         worker.settle(&mut app, resize);
+        if let Stage::Reading(_) = view.stage {
+            // What reads on is asked first of all.
+            let reading = job::Reading {
+                progress: Progress::bytes(1, 3),
+                state: ReadingState::Running,
+            };
+            worker.settle(
+                &mut app,
+                Event::Reply(Reply {
+                    generation: 1,
+                    answer: Answer::Read(reading),
+                }),
+            );
+        }
         for key in view.keys.parse::<KeyScript>()?.keys() {
             worker.settle(&mut app, Event::Key(*key));
         }
@@ -259,9 +282,10 @@ impl Stages {
 
     fn run(&self, stage: Stage) -> Result<Debugger, Box<dyn Error>> {
         let source = match stage {
-            Stage::On(tape) | Stage::Unanswered(tape) | Stage::Followed(tape) => {
-                Source::Path(self.path(tape))
-            }
+            Stage::On(tape)
+            | Stage::Unanswered(tape)
+            | Stage::Reading(tape)
+            | Stage::Followed(tape) => Source::Path(self.path(tape)),
             Stage::NoRun | Stage::Recent => Source::Nothing,
         };
         let places = match stage {

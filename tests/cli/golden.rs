@@ -255,7 +255,10 @@ fn import() {
 fn a_transcript_imported_twice_gives_the_same_tape() {
     let world = World::new(&["session.jsonl"]);
     for tape in ["one.jsonl", "two.jsonl"] {
-        assert_eq!(world.run(&["import", "session.jsonl", "-o", tape]).code(), 0);
+        assert_eq!(
+            world.run(&["import", "session.jsonl", "-o", tape]).code(),
+            0
+        );
     }
     let [one, two] = ["one.jsonl", "two.jsonl"].map(|tape| fs::read(world.path(tape)).unwrap());
     assert!(one == two);
