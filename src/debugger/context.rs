@@ -197,7 +197,7 @@ impl Debugger {
         });
         let usages =
             answers.filter_map(|(position, _)| match self.tape.event(position).ok()?.body {
-                Body::ModelResponse { usage, .. } => usage,
+                Body::ModelResponse { usage, .. } => usage.filter(Usage::is_counted),
                 _ => None,
             });
         usages.last()

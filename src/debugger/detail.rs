@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::title::{title_of, words_of};
 use super::{Debugger, EventRow, ReadError, Section, Spot, StepDetail};
-use crate::model::{BlockKind, Body, Event, Kind, ModelBlock, Seq};
+use crate::model::{BlockKind, Body, Event, Kind, ModelBlock, Seq, Usage};
 use crate::text::{SafeText, json};
 
 /// Lines of a section that are made; more are counted.
@@ -112,7 +112,7 @@ pub(super) fn sections_of(event: &Event) -> Vec<Section> {
         } => {
             let mut sections: Vec<Section> = blocks.iter().map(block_section).collect();
             let mut words = Vec::new();
-            if let Some(usage) = usage {
+            if let Some(usage) = usage.filter(Usage::is_counted) {
                 words.push(format!(
                     "{} tokens in, {} out, {} from cache, {} into cache",
                     usage.input, usage.output, usage.cache_read, usage.cache_write

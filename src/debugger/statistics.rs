@@ -77,24 +77,18 @@ impl Statistics {
             ),
         ];
         if self.responses > 0 {
-            let Usage {
-                input,
-                output,
-                cache_read,
-                cache_write,
-            } = self.tokens;
-            let count = human::count;
             let answers = human::plural(u64::from(self.responses), "answer", "answers");
-            words.push((
-                "tokens",
-                format!(
-                    "{} in, {} out, {} from cache, {} into cache; {answers}",
-                    count(input),
-                    count(output),
-                    count(cache_read),
-                    count(cache_write)
+            let tokens = match &self.tokens {
+                tokens if tokens.is_counted() => format!(
+                    "{} in, {} out, {} from cache, {} into cache",
+                    human::count(tokens.input),
+                    human::count(tokens.output),
+                    human::count(tokens.cache_read),
+                    human::count(tokens.cache_write)
                 ),
-            ));
+                _ => "not recorded".to_owned(),
+            };
+            words.push(("tokens", format!("{tokens}; {answers}")));
         }
         let safe = |(name, words): (&'static str, String)| (name, SafeText::line(&words));
         words.into_iter().map(safe).collect()

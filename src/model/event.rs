@@ -496,4 +496,10 @@ impl Usage {
             .saturating_add(self.cache_read)
             .saturating_add(self.cache_write)
     }
+
+    /// Whether anybody counted: no answer takes no token at all, so that nothing but zeros
+    /// means that none was told.
+    pub const fn is_counted(&self) -> bool {
+        self.seen() > 0 || self.output > 0
+    }
 }

@@ -61,3 +61,17 @@ fn a_real_run_is_counted() {
     );
     assert!(text.contains("src/cart.awk"));
 }
+
+#[test]
+fn tokens_that_nobody_counted_are_no_zeros() {
+    for (columns, rows) in [(160, 45), (100, 30), (60, 20)] {
+        let mut screen = Screen::open(&demo("bug-hunt"), columns, rows);
+        screen.keys("3");
+        screen.shows("stopped: end_turn");
+        screen.hides("0 tokens");
+        screen.keys("2 V V");
+        screen.shows("No tokens were recorded up to here.");
+        screen.keys("V V");
+        screen.shows("not recorded; 10 answers");
+    }
+}
