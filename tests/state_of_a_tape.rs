@@ -192,6 +192,39 @@ fn a_removed_directory_is_shown_with_what_was_in_it() {
     assert_eq!(shown, ["old", "old/in", "old/in/b", "old/a"].map(gone));
 }
 
+/// Some writers escape what others write as it is.
+#[test]
+fn a_name_is_the_same_however_it_is_escaped() {
+    let run = open(&[
+        HEADER,
+        r#"{"seq":1,"kind":"prompt","text":"base"}"#,
+        r#"{"seq":2,"kind":"branch","branch":"essai-\u00e9","at":1}"#,
+        r#"{"seq":3,"kind":"prompt","branch":"essai-\u00e9","text":"A"}"#,
+        r#"{"seq":4,"kind":"branch","branch":"\"next\"","from":"essai-é","at":3}"#,
+        r#"{"seq":5,"kind":"txn.begin","branch":"essai-é","txn":"\u00e9"}"#,
+        r#"{"seq":6,"kind":"fs.write","branch":"essai-é","txn":"é","path":"f","text":"kept"}"#,
+        r#"{"seq":7,"kind":"txn.savepoint","branch":"essai-é","txn":"é","name":"\u00fc"}"#,
+        r#"{"seq":8,"kind":"fs.write","branch":"essai-é","txn":"é","path":"f","text":"undone"}"#,
+        r#"{"seq":9,"kind":"txn.rollback","branch":"essai-é","txn":"é","to":"ü"}"#,
+        r#"{"seq":10,"kind":"txn.commit","branch":"essai-é","txn":"\u00e9"}"#,
+    ]);
+    let branches = run.summary().branches;
+    let branches: Vec<_> = branches
+        .iter()
+        .map(|branch| {
+            (
+                branch.name.as_str(),
+                branch.parent.map(|(parent, _)| parent),
+            )
+        })
+        .collect();
+    assert_eq!(
+        branches,
+        [("main", None), ("essai-é", Some(0)), ("\"next\"", Some(1))]
+    );
+    assert_eq!(file(&run, "essai-é:end", "f").1, "kept");
+}
+
 /// A branch shares what happened before it left its parent, differences too.
 #[test]
 fn differences_from_before_a_branch_left_are_seen_on_it() {

@@ -316,7 +316,7 @@ impl State {
         {
             branch
                 .savepoints
-                .push((name.as_inside().into(), event.position));
+                .push((name.decode().as_bytes().into(), event.position));
         }
     }
 
@@ -369,9 +369,10 @@ impl State {
         let Some(branch) = self.branches.get(usize::from(event.view)) else {
             return;
         };
+        let to = to.decode();
         let mut latest_first = branch.savepoints.iter().rev();
         let Some(saved) = latest_first
-            .find(|(name, _)| **name == *to.as_inside())
+            .find(|(name, _)| **name == *to.as_bytes())
             .map(|(_, position)| *position)
         else {
             return self.suspect_all(event.view, event.position);

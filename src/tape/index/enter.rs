@@ -85,11 +85,11 @@ impl Index {
     fn lane(&mut self, head: &RawHead<'_>, kind: Kind, position: u32) -> Lane {
         let line = match head.branch {
             None => 0,
-            Some(name) => self.line(name.as_inside(), head, kind, position),
+            Some(name) => self.line(&name.decode(), head, kind, position),
         };
         let agent = match head.agent {
             None => 0,
-            Some(name) => self.agent(name.as_inside(), head, kind),
+            Some(name) => self.agent(&name.decode(), head, kind),
         };
         if kind == Kind::AgentStart
             && let Some(entry) = self.sub_agent_mut(agent)
@@ -98,7 +98,7 @@ impl Index {
         }
         let view = match head.txn {
             None => line,
-            Some(name) => self.transaction(name.as_inside(), line, position),
+            Some(name) => self.transaction(&name.decode(), line, position),
         };
         let lane = Lane { line, agent, view };
         if self.steps.has_room_for(lane) {
@@ -120,19 +120,20 @@ impl Index {
         }
     }
 
-    fn line(&mut self, name: &[u8], head: &RawHead<'_>, kind: Kind, position: u32) -> u16 {
-        if name == b"main" {
+    fn line(&mut self, name: &str, head: &RawHead<'_>, kind: Kind, position: u32) -> u16 {
+        if name == "main" {
             return 0;
         }
-        if let Some(line) = self.branch_numbers.get(name) {
+        if let Some(line) = self.branch_numbers.get(name.as_bytes()) {
             return *line;
         }
         // A branch that nobody announced leaves its parent where it is first seen.
         let (parent, left) = match (kind, head.at) {
             (Kind::Branch, Some(at)) => {
-                let parent = head
-                    .from
-                    .and_then(|from| self.branch_numbers.get(from.as_inside()).copied());
+                let parent = head.from.and_then(|from| {
+                    let name = from.decode();
+                    self.branch_numbers.get(name.as_bytes()).copied()
+                });
                 let left = self.events.position(Seq(at)).map_or(position, |at| at + 1);
                 (parent.unwrap_or(0), left)
             }
@@ -142,11 +143,17 @@ impl Index {
         if let Some(step) = left.checked_sub(1).and_then(|at| self.events.get(at)?.step) {
             self.steps.flag(step, StepFlags::BRANCHES);
         }
-        self.enter_branch(name, BranchKind::Line, (parent, left), inherited)
+        self.enter_branch(
+            name,
+            name.as_bytes(),
+            BranchKind::Line,
+            (parent, left),
+            inherited,
+        )
     }
 
-    fn agent(&mut self, name: &[u8], head: &RawHead<'_>, kind: Kind) -> u16 {
-        if let Some(agent) = self.agent_numbers.get(name) {
+    fn agent(&mut self, name: &str, head: &RawHead<'_>, kind: Kind) -> u16 {
+        if let Some(agent) = self.agent_numbers.get(name.as_bytes()) {
             return *agent;
         }
         let agent = self.next_number(self.agents.len());
@@ -157,10 +164,9 @@ impl Index {
             (Kind::AgentStart, Some(call)) => self.grouper.agent_of_call(call, &self.steps),
             _ => None,
         };
-        let name_of_it = String::from_utf8_lossy(name).into_owned();
         self.agents
-            .push(AgentEntry::new(name_of_it, caller.unwrap_or(0)));
-        self.agent_numbers.insert(name.into(), agent);
+            .push(AgentEntry::new(name.to_owned(), caller.unwrap_or(0)));
+        self.agent_numbers.insert(name.as_bytes().into(), agent);
         agent
     }
 
@@ -170,14 +176,13 @@ impl Index {
             .filter(|_| agent > 0)
     }
 
-    fn transaction(&mut self, name: &[u8], line: u16, position: u32) -> u16 {
-        // Transactions and lines have names of their own; a zero byte keeps them apart.
-        let key = [b"\0", name].concat();
+    fn transaction(&mut self, name: &str, line: u16, position: u32) -> u16 {
+        let key = transaction_key(name);
         if let Some(branch) = self.branch_numbers.get(key.as_slice()) {
             return *branch;
         }
         let count = self.branches.len();
-        let branch = self.enter_branch(&key, BranchKind::Transaction, (line, position), 0);
+        let branch = self.enter_branch(name, &key, BranchKind::Transaction, (line, position), 0);
         if self.branches.len() == count {
             return branch;
         }
@@ -192,6 +197,7 @@ impl Index {
 
     fn enter_branch(
         &mut self,
+        name: &str,
         key: &[u8],
         kind: BranchKind,
         parent: (u16, u32),
@@ -201,9 +207,7 @@ impl Index {
         if usize::from(branch) < self.branches.len() {
             return branch;
         }
-        let name = String::from_utf8_lossy(key)
-            .trim_start_matches('\0')
-            .to_owned();
+        let name = name.to_owned();
         self.branches
             .push(BranchEntry::new(name, kind, Some(parent), inherited));
         self.branch_numbers.insert(key.into(), branch);
@@ -217,7 +221,7 @@ impl Index {
             _ => return,
         };
         let Some(txn) = head.txn else { return };
-        let key = [b"\0", txn.as_inside()].concat();
+        let key = transaction_key(&txn.decode());
         let Some(branch) = self.branch_numbers.get(key.as_slice()).copied() else {
             return;
         };
@@ -268,4 +272,9 @@ const fn tells_the_current_line(kind: Kind) -> bool {
             | Kind::End
             | Kind::Unknown
     )
+}
+
+/// Transactions and lines have names of their own: a byte that is in no text keeps them apart.
+fn transaction_key(name: &str) -> Vec<u8> {
+    [b"\xff", name.as_bytes()].concat()
 }
