@@ -111,6 +111,12 @@ impl App {
         }
         match self.keymap.press(&mut self.pending, key) {
             Typed::Action(action, _) if self.overlay.is_some() && !reaches_overlay(action) => {}
+            // Nor does an overlay let a key through that waits for another one.
+            Typed::More | Typed::NotAPane if self.overlay.is_some() => {
+                if let Pending::Letter(_) = self.pending {
+                    self.pending = Pending::default();
+                }
+            }
             Typed::Action(action, count) => self.perform(action, count, effects),
             Typed::Letter(ActionId::SetMark, letter) => self.set_mark(letter),
             Typed::Letter(_, letter) => self.go_to_mark(letter),

@@ -108,3 +108,20 @@ fn the_help_lists_every_action_and_scrolls() {
         }
     }
 }
+
+#[test]
+fn what_opens_over_the_panes_has_the_keys_for_itself() {
+    let mut screen = Screen::new(120, 30, 212);
+    screen.keys(": 4 4 Enter m a G 3");
+    let before = screen.text();
+    for over in ["?", "!"] {
+        screen.keys(over);
+        let opened = screen.text();
+        // A key that waits for a letter does not wait here, and a count chooses no pane.
+        screen.keys("'");
+        assert_eq!(screen.text(), opened);
+        screen.keys("a 1 2 l");
+        screen.keys("Esc");
+        assert_eq!(screen.text(), before);
+    }
+}
