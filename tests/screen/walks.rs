@@ -1,13 +1,17 @@
 //! Any keys in any order, on runs that were made up and on real ones.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use jukebox::debugger::{Debugger, OpenOptions, Source};
+use jukebox::debugger::{Debugger, OpenOptions, Refresh, Source};
 use jukebox::tui::action::{ACTIONS, Action, ActionId};
 use jukebox::tui::app::{App, AppOptions};
 use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
+use jukebox::tui::job::{Answer, Reply};
 use jukebox::tui::key::Key;
 use jukebox::tui::worker::Worker;
 
@@ -38,20 +42,32 @@ impl Random {
     }
 }
 
+/// Keys that words are typed with, counts, and one that means nothing.
+const LETTERS: &str = "a b 1 2 4 9 - : x";
+
+/// The keys of all actions but those.
+fn keys_of_all_but(left_out: &[ActionId]) -> Vec<Key> {
+    let asked = |action: &&Action| !left_out.contains(&action.id);
+    let keys = ACTIONS.iter().filter(asked).flat_map(Action::keys);
+    let letters = LETTERS.split(' ').map(|key| key.parse().unwrap());
+    let is_wanted = |key: &Key| {
+        let mut actions = ACTIONS
+            .iter()
+            .filter(|action| left_out.contains(&action.id));
+        !actions.any(|action| action.keys().any(|other| other == *key))
+    };
+    keys.chain(letters).filter(is_wanted).collect()
+}
+
 /// Presses any keys of the table and looks at every frame.
 pub(crate) fn walk<R: Run>(screen: &mut Screen<R>, seed: u64, length: usize) {
-    let keys: Vec<Key> = ACTIONS
-        .iter()
-        .filter(|action| action.id != ActionId::Quit)
-        .flat_map(Action::keys)
-        .chain(
-            "a b 1 2 4 9 - : x"
-                .split(' ')
-                .map(|key| key.parse().unwrap()),
-        )
-        .collect();
+    let keys = keys_of_all_but(&[ActionId::Quit]);
+    walk_with(screen, &keys, seed, length);
+}
+
+fn walk_with<R: Run>(screen: &mut Screen<R>, keys: &[Key], seed: u64, length: usize) {
     let mut random = Random(seed + 1);
-    for _ in 0..length {
+    for turn in 0..length {
         let key = keys[random.below(keys.len() as u64) as usize];
         screen.send(Event::Key(key.press()));
         // The file is read on in strides of a tick.
@@ -64,7 +80,20 @@ pub(crate) fn walk<R: Run>(screen: &mut Screen<R>, seed: u64, length: usize) {
             let symbol = cell.symbol();
             assert!(!symbol.chars().any(char::is_control), "{symbol:?}");
         }
+        if turn % 4 == 3 {
+            let shown = screen.text();
+            ask_anew(screen);
+            assert_eq!(screen.text(), shown, "what was shown after {key} was stale");
+            screen.send(Event::Tick);
+        }
     }
+}
+
+/// Has everything that is shown asked again, as after a change of the file.
+fn ask_anew<R: Run>(screen: &mut Screen<R>) {
+    let answer = Answer::Refreshed(Ok(Refresh::Grew { events: 0 }));
+    let generation = 0;
+    screen.send(Event::Reply(Reply { generation, answer }));
 }
 
 #[test]
@@ -75,6 +104,118 @@ fn no_walk_over_the_actions_breaks_the_screen_or_leaves_it_stale() {
             walk(&mut screen, seed as u64 * 1000 + u64::from(steps), 60);
         }
     }
+}
+
+/// What a person sets and a new screen does not know, or what leads to another run.
+const SET_BY_HAND: [ActionId; 13] = [
+    ActionId::Quit,
+    ActionId::OtherRun,
+    ActionId::Against,
+    ActionId::Follow,
+    ActionId::SetMark,
+    ActionId::Annotate,
+    ActionId::Sides,
+    ActionId::Context,
+    ActionId::Blanks,
+    ActionId::ByPath,
+    ActionId::Mouse,
+    ActionId::NextStateView,
+    ActionId::Suspend,
+];
+
+/// Closes all that is open, goes to the place, and tells the frames of every view there, at a
+/// size at which the steps and what a step did are shown and folds are not. The line of hints
+/// knows which file of the tree was chosen last, and is left out.
+fn views_at<R: Run>(screen: &mut Screen<R>, place: &str) -> BTreeSet<String> {
+    screen.resize(60, 20);
+    screen.keys("Esc Esc Esc Esc Esc Esc Esc Esc Esc Esc");
+    screen.keys(&format!(": {} Enter", spaced(place)));
+    let mut frames = BTreeSet::new();
+    for _ in 0..4 {
+        for keys in ["3 v 9 9 K g 9 9 9 <", "1"] {
+            screen.keys(keys);
+            let mut rows = screen.frame();
+            rows.pop();
+            frames.insert(rows.join("\n"));
+        }
+    }
+    frames
+}
+
+fn spaced(word: &str) -> String {
+    word.chars().map(|letter| format!("{letter} ")).collect()
+}
+
+/// Whatever the way to a place, it looks there as on a screen that went there at once.
+fn check_place<R: Run>(walked: &mut Screen<R>, fresh: &mut Screen<R>) {
+    walked.resize(160, 45);
+    walked.keys("Esc Esc Esc Esc Esc Esc Esc Esc Esc Esc 1");
+    let place = format!("main:{}", walked.step());
+    let found = views_at(walked, &place);
+    let expected = views_at(fresh, &place);
+    for frame in found.symmetric_difference(&expected) {
+        let whose = if found.contains(frame) {
+            "only after the walk"
+        } else {
+            "only at once"
+        };
+        panic!("{whose}, at {place}:\n{frame}");
+    }
+}
+
+#[test]
+fn a_place_looks_the_same_whatever_the_way_there() {
+    let keys = keys_of_all_but(&SET_BY_HAND);
+    for (seed, (columns, rows)) in SIZES.into_iter().enumerate() {
+        let seed = seed as u64;
+        let mut walked = Screen::new(columns, rows, 212);
+        let tapes = TAPES.map(|name| (Screen::open(&demo(name), columns, rows), demo(name)));
+        for part in 0..2 {
+            walk_with(&mut walked, &keys, seed * 10 + part, 24);
+            check_place(&mut walked, &mut Screen::new(60, 20, 212));
+        }
+        for (mut walked, tape) in tapes {
+            walk_with(&mut walked, &keys, seed * 100, 24);
+            check_place(&mut walked, &mut Screen::open(&tape, 60, 20));
+        }
+    }
+}
+
+#[test]
+fn sizes_come_and_go_and_the_place_stays_as_it_was() {
+    let keys = keys_of_all_but(&SET_BY_HAND);
+    let mut random = Random(11);
+    for name in TAPES {
+        let mut walked = Screen::open(&demo(name), 100, 30);
+        for (columns, rows) in [(1, 1), (500, 200), (0, 0), (30, 8), (29, 200), (500, 8)] {
+            walked.resize(columns, rows);
+            walk_with(&mut walked, &keys, random.below(1 << 20), 6);
+            let before = walked.text();
+            walked.resize(random.below(400) as u16, random.below(100) as u16);
+            walked.buffer();
+            walked.resize(columns, rows);
+            assert_eq!(walked.text(), before);
+        }
+        check_place(&mut walked, &mut Screen::open(&demo(name), 60, 20));
+    }
+}
+
+#[test]
+fn a_damaged_tape_is_walked_as_any_other() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tape-v1");
+    let mut opened = 0;
+    for (seed, entry) in fs::read_dir(fixtures).unwrap().enumerate() {
+        let tape = entry.unwrap().path();
+        let source = Source::Path(tape.clone());
+        if Debugger::open(source, &OpenOptions::default()).is_err() {
+            continue;
+        }
+        opened += 1;
+        let (columns, rows) = SIZES[seed % SIZES.len()];
+        let mut screen = Screen::open(&tape, columns, rows);
+        walk(&mut screen, seed as u64, 20);
+    }
+    assert!(opened > 20, "{opened}");
 }
 
 /// The demo tapes.
