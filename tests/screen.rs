@@ -21,6 +21,12 @@ mod files;
 mod folds;
 #[path = "screen/follow.rs"]
 mod follow;
+#[path = "support/frames.rs"]
+mod frames;
+#[path = "screen/hostile.rs"]
+mod hostile;
+#[path = "support/hostile_tape.rs"]
+mod hostile_tape;
 #[path = "screen/keys.rs"]
 mod keys;
 #[path = "screen/layout.rs"]
