@@ -9,8 +9,12 @@
     reason = "a test that cannot go on has failed, also in what its tests share"
 )]
 
+#[path = "support/frames.rs"]
+mod frames;
 #[path = "terminal/hostile.rs"]
 mod hostile;
+#[path = "support/hostile_tape.rs"]
+mod hostile_tape;
 #[path = "terminal/leaving.rs"]
 mod leaving;
 #[path = "terminal/progress.rs"]

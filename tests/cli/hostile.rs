@@ -4,84 +4,53 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
+use super::hostile_tape::{PAYLOADS, is_hostile, tape};
 use super::world::{Run, World};
 
-/// What terminals obey, in the escapes of JSON.
-const PAYLOADS: [&str; 12] = [
-    r"\u001b]52;c;aGVsbG8=\u0007",
-    r"\u001b]0;owned\u0007",
-    r"\u001b]8;;http://bad.example/\u001b\\safe\u001b]8;;\u001b\\",
-    r"\u001b[2J\u001b[H\u001b[?1049l\u001b[?1003h",
-    r"\u001bP+q544e\u001b\\",
-    r"\u009b31m\u009d0;x\u009c",
-    r"\u001b]52;c;aGVs",
-    r"rm -rf /\b\b\b\b\b\b\b\becho ok  ",
-    r"real line\rfake line",
-    r"\u001b[6n\u001b[>0q\u001bc\u0007\u0007",
-    r"\u001b]1337;File=inline=1:AAAA\u0007\u000e\u000f\u007f",
-    r"\ud83d\u001b\udc00",
-];
-
-/// A tape with payloads in every field that can hold a text.
-fn tape() -> String {
-    let mut lines = vec![
-        r#"{"seq":0,"kind":"tape","name":"PAYLOAD","format":1,"id":"PAYLOAD","root":"/PAYLOAD"}"#
-            .replace("PAYLOAD", PAYLOADS[1]),
-    ];
-    let templates = [
-        r#""kind":"prompt","name":"user P","text":"say P""#,
-        r#""kind":"model.response","call":"mN","name":"P","blocks":[{"type":"text","text":"P"},{"type":"thinking","text":"P\nP"},{"type":"P","P":"P"}],"stop":"P""#,
-        r#""kind":"tool.call","call":"N P","name":"Bash P","agent":"P","args":{"command":"P","P":["P",{"P":1}]}"#,
-        r#""kind":"fs.write","call":"N P","path":"dir P/N P","mode":"644","text":"P\nP\n""#,
-        r#""kind":"fs.symlink","call":"N P","path":"link N P","target":"P""#,
-        r#""kind":"tool.result","call":"N P","outcome":"failed","output":"P\nP","detail":{"P":"P"}"#,
-        r#""kind":"fs.suspect","path":"dir P","why":"P""#,
-        r#""kind":"txn.begin","txn":"P""#,
-        r#""kind":"raw","name":"P","text":"P""#,
-        r#""kind":"P","P":"P""#,
-        r#""kind":"note","text":"P","title":"P""#,
-        r#""kind":"branch","branch":"b P","at":1,"why":"P""#,
-        r#""kind":"gap","why":"P""#,
-    ];
-    for (number, payload) in PAYLOADS.iter().enumerate() {
-        for template in templates {
-            let body = template
-                .replace('N', &number.to_string())
-                .replace('P', payload);
-            lines.push(format!("{{\"seq\":{},{body}}}", lines.len()));
-        }
-        // Damage that a report may want to quote.
-        lines.push(format!("no JSON {payload}"));
-        lines.push("raw \x1b]0;damage\x07 \u{9b}31m".to_owned());
-    }
-    lines.join("\n") + "\n\x1b]0;torn tail\x07"
-}
-
-/// The names of what reached the terminal.
-fn trouble(bytes: &[u8]) -> Option<String> {
+/// What a terminal would obey or nobody see, with what stands around it.
+fn trouble(bytes: &[u8], is_bad: fn(char) -> bool) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
-    let bad = |character: &char| {
-        (character.is_control() && !matches!(character, '\n'))
-            || *character == char::REPLACEMENT_CHARACTER && !bytes.contains(&0xef)
+    let bad = |character: char| {
+        (is_bad(character) && !matches!(character, '\n' | '\t'))
+            || character == char::REPLACEMENT_CHARACTER && !bytes.contains(&0xef)
     };
-    let at = text.chars().position(|character| bad(&character))?;
+    let at = text.chars().position(bad)?;
     let around: String = text.chars().skip(at.saturating_sub(60)).take(80).collect();
     Some(format!("{around:?}"))
 }
 
 #[track_caller]
 fn check(run: &Run, what: &str) {
+    // In a pipe, a difference holds every letter of a file, for `git apply`; what a terminal
+    // obeys it holds in armour.
+    let is_bad = if what.starts_with("diff") {
+        char::is_control
+    } else {
+        is_hostile
+    };
     for bytes in run.bytes() {
-        assert_eq!(trouble(bytes), None, "{what}");
+        assert_eq!(trouble(bytes, is_bad), None, "{what}");
     }
+}
+
+/// A transcript whose prompts, tools and paths are payloads.
+fn session() -> String {
+    let line = |(number, payload): (usize, &&str)| {
+        r#"{"parentUuid":null,"uuid":"u#","type":"assistant","sessionId":"s%","cwd":"/w%","version":"%","gitBranch":"%","timestamp":"2026-01-01T10:00:01.000Z","message":{"id":"m#","role":"assistant","model":"%","content":[{"type":"text","text":"%"},{"type":"tool_use","id":"t#%","name":"Write%","input":{"file_path":"/w/%","content":"%","%":"%"}}]}}"#
+            .replace('#', &number.to_string())
+            .replace('%', payload)
+            + "\n"
+    };
+    let lines = PAYLOADS.iter().enumerate().map(line);
+    lines.collect()
 }
 
 #[test]
 fn no_command_prints_what_a_terminal_obeys() {
     let world = World::new(&[]);
-    world.put("run.jsonl", tape());
-    let other = tape().replace("say ", "tell ").replace("dir ", "there ");
-    world.put("other.jsonl", other.replace("Bash ", "Zsh "));
+    world.put("run.jsonl", tape(&PAYLOADS));
+    world.put("other.jsonl", tape(&PAYLOADS[3..]));
+    world.put("session.jsonl", session());
     for words in [
         "log run.jsonl",
         "log run.jsonl --all",
@@ -101,6 +70,11 @@ fn no_command_prints_what_a_terminal_obeys() {
         "search run.jsonl owned --json",
         "verify run.jsonl",
         "verify run.jsonl --json",
+        "stats run.jsonl",
+        "stats run.jsonl --json",
+        "import session.jsonl -o imported.jsonl",
+        "log session.jsonl",
+        "compact run.jsonl -o compacted.jsonl",
         "open run.jsonl",
     ] {
         let run = world.type_in(words);
@@ -111,7 +85,7 @@ fn no_command_prints_what_a_terminal_obeys() {
     let steps = world.type_in("log run.jsonl --branch main").stdout();
     let steps = steps.lines().count();
     assert!(steps > PAYLOADS.len());
-    for step in (1..=steps).step_by(3) {
+    for step in (1..=steps).step_by(7) {
         check(
             &world.type_in(&format!("show run.jsonl@main:{step}")),
             "show",
@@ -124,7 +98,7 @@ fn no_command_prints_what_a_terminal_obeys() {
 #[test]
 fn a_picture_of_the_screen_holds_only_text() {
     let world = World::new(&[]);
-    world.put("run.jsonl", tape());
+    world.put("run.jsonl", tape(&PAYLOADS));
     for keys in ["g", "gllllll", "e", "2j<enter>", "g3l3", "/echo<enter>n"] {
         let run = world.run(&[
             "open",
@@ -137,14 +111,14 @@ fn a_picture_of_the_screen_holds_only_text() {
         assert_eq!(run.code(), 0, "{keys}: {}", run.stderr());
         check(&run, keys);
         let picture = std::fs::read(world.path("out.txt")).unwrap();
-        assert_eq!(trouble(&picture), None, "{keys}");
+        assert_eq!(trouble(&picture, is_hostile), None, "{keys}");
     }
 }
 
 #[test]
 fn what_could_not_be_shown_stays_readable() {
     let world = World::new(&[]);
-    world.put("run.jsonl", tape());
+    world.put("run.jsonl", tape(&PAYLOADS));
     let log = world.type_in("log run.jsonl --branch main").stdout();
     assert!(log.contains("^[]52;c;aGVsbG8=^G"), "{log}");
     assert!(log.contains("rm -rf /^H^H^H^H^H^H^H^Hecho ok"));
@@ -155,7 +129,7 @@ fn what_could_not_be_shown_stays_readable() {
 fn hostile_names_and_arguments_are_only_text() {
     let world = World::new(&[]);
     let name = OsStr::from_bytes(b"run\x1b]0;owned\x07\xff\xc2\x9b31m.jsonl");
-    world.put(name, tape());
+    world.put(name, tape(&PAYLOADS));
     let words = |words: &[&str], name: &OsStr| {
         let mut all: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
         all.push(name);

@@ -9,6 +9,8 @@ mod compares;
 mod diffs;
 mod golden;
 mod hostile;
+#[path = "../support/hostile_tape.rs"]
+mod hostile_tape;
 mod long_steps;
 mod notes;
 mod nothing_runs;
