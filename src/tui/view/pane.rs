@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Rect};
 use ratatui::symbols::border;
 use ratatui::widgets::{Block, Clear, Widget as _};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::pen::Pen;
 use super::title::{Title, name};
@@ -216,6 +217,7 @@ pub(super) fn draw_box(
     theme: Theme,
     buffer: &mut Buffer,
 ) {
+    cut_left_edge(area, buffer);
     Clear.render(area, buffer);
     buffer.set_style(area, theme.style(Role::Text));
     Block::bordered()
@@ -230,4 +232,19 @@ pub(super) fn draw_box(
         pen.right(&note, Role::Quiet);
     }
     pen.text(&title, Role::Accent);
+}
+
+/// A wide character that begins before an area and reaches into it would hide its edge: it
+/// gives way.
+fn cut_left_edge(area: Rect, buffer: &mut Buffer) {
+    let Some(column) = area.x.checked_sub(1) else {
+        return;
+    };
+    for row in area.intersection(buffer.area).rows() {
+        if let Some(cell) = buffer.cell_mut((column, row.y))
+            && cell.symbol().width() > 1
+        {
+            cell.set_symbol(" ");
+        }
+    }
 }
