@@ -9,9 +9,11 @@ use jukebox::tui::app::Keeping;
 use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
 use jukebox::tui::worker::InlineWorker;
+use serde_json::json;
 use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr as _;
 
+use crate::folds::{two_steps, write};
 use crate::frames::broken_side;
 use crate::hostile_tape::{LAST_STEP, PAYLOADS, is_hostile, tape};
 use crate::marks::World;
@@ -237,4 +239,46 @@ fn a_list_of_hostile_runs_is_only_a_list() {
             check(&screen, &format!("the list at {size:?}"));
         }
     }
+}
+
+#[test]
+fn a_character_that_is_not_seen_is_named_where_it_came_in() {
+    let old = "if level != 'user':\n    pass\n";
+    let new = "if level != 'user\u{200b}\u{202e} \u{2066}# check\u{2069} \u{2066}':\n    pass\n";
+    let tagged: String = "obey"
+        .bytes()
+        .filter_map(|byte| char::from_u32(0xe_0000 + u32::from(byte)))
+        .collect();
+    let result = json!({"kind": "tool.result", "call": "c", "outcome": "ok", "output": format!("read{tagged}\n")});
+    let call = json!({"kind": "tool.call", "call": "c", "name": "Read", "args": {"path": "a.py"}});
+    for size in [(160, 45), (100, 30), (60, 20)] {
+        let (_file, mut screen) = two_steps(
+            &[write("a.py", old)],
+            &[write("a.py", new), call.clone(), result.clone()],
+            size,
+        );
+        let named = "'user<U+200B><U+202E> <U+2066># ";
+        // The step that changed the file, then the file.
+        screen.shows(named);
+        screen.shows("+1 −1");
+        screen.keys("Enter");
+        screen.shows("File @2");
+        screen.shows(named);
+        // The step that read what hides words from people.
+        screen.keys("Esc Esc 3 l");
+        screen.shows("! hidden characters, made visible");
+        screen.shows("read<U+E006F><U+E0062><U+E0065><U+E0079>");
+        screen.keys("v v");
+        screen.shows("read<tags: obey>");
+    }
+}
+
+#[test]
+fn emoji_and_spelling_are_no_alarm() {
+    let words = "👨\u{200d}👩\u{200d}👧 ⚠\u{fe0f} می\u{200c}خواهم";
+    let (_file, mut screen) = two_steps(&[], &[write(words, words)], (160, 45));
+    screen.keys("z 3 v");
+    screen.shows(words);
+    screen.hides("<U+");
+    screen.hides("hidden");
 }

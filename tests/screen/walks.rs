@@ -81,12 +81,19 @@ fn walk_with<R: Run>(screen: &mut Screen<R>, keys: &[Key], seed: u64, length: us
             assert!(!symbol.chars().any(char::is_control), "{symbol:?}");
         }
         if turn % 4 == 3 {
-            let shown = screen.text();
+            let shown = without_choices(screen);
             ask_anew(screen);
-            assert_eq!(screen.text(), shown, "what was shown after {key} was stale");
+            let anew = without_choices(screen);
+            assert_eq!(anew, shown, "what was shown after {key} was stale");
             screen.send(Event::Tick);
         }
     }
+}
+
+/// The frame without the signs of what is chosen: when a run changes, the choice in a pane that
+/// nobody is in goes where the change is.
+fn without_choices<R: Run>(screen: &Screen<R>) -> String {
+    screen.text().replace('▸', " ")
 }
 
 /// Has everything that is shown asked again, as after a change of the file.
@@ -107,7 +114,7 @@ fn no_walk_over_the_actions_breaks_the_screen_or_leaves_it_stale() {
 }
 
 /// What a person sets and a new screen does not know, or what leads to another run.
-const SET_BY_HAND: [ActionId; 13] = [
+const SET_BY_HAND: [ActionId; 15] = [
     ActionId::Quit,
     ActionId::OtherRun,
     ActionId::Against,
@@ -121,6 +128,8 @@ const SET_BY_HAND: [ActionId; 13] = [
     ActionId::Mouse,
     ActionId::NextStateView,
     ActionId::Suspend,
+    ActionId::Fold,
+    ActionId::FoldAll,
 ];
 
 /// Closes all that is open, goes to the place, and tells the frames of every view there, at a
@@ -143,7 +152,7 @@ fn views_at<R: Run>(screen: &mut Screen<R>, place: &str) -> BTreeSet<String> {
 }
 
 fn spaced(word: &str) -> String {
-    word.chars().map(|letter| format!("{letter} ")).collect()
+    word.chars().flat_map(|letter| [letter, ' ']).collect()
 }
 
 /// Whatever the way to a place, it looks there as on a screen that went there at once.
@@ -153,7 +162,7 @@ fn check_place<R: Run>(walked: &mut Screen<R>, fresh: &mut Screen<R>) {
     let place = format!("main:{}", walked.step());
     let found = views_at(walked, &place);
     let expected = views_at(fresh, &place);
-    for frame in found.symmetric_difference(&expected) {
+    if let Some(frame) = found.symmetric_difference(&expected).next() {
         let whose = if found.contains(frame) {
             "only after the walk"
         } else {

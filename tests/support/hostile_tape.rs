@@ -54,8 +54,8 @@ pub(crate) const PAYLOADS: [&str; 36] = [
 /// A round of events: `%` is the payload, `@` what of it can stand in a
 /// path, and `#` the number of the round.
 const ROUND: [&str; 22] = [
-    r##""kind":"prompt","name":"user %","text":"say % #","attachments":["%"]"##,
-    r##""kind":"model.request","call":"m#","name":"%","added":[{"role":"%","content":"%"},{"%":"%"}]"##,
+    r#""kind":"prompt","name":"user %","text":"say % #","attachments":["%"]"#,
+    r#""kind":"model.request","call":"m#","name":"%","added":[{"role":"%","content":"%"},{"%":"%"}]"#,
     r##""kind":"model.response","call":"m#","name":"%","blocks":[{"type":"text","text":"%"},{"type":"thinking","text":"%\n%"},{"type":"%","%":"%"},{"type":"tool_call","call":"# %","name":"%","args":{"%":"%"}}],"stop":"%""##,
     r##""kind":"tool.call","call":"# %","name":"Bash %","agent":"%","title":"%","args":{"command":"%","%":["%",{"%":1}]}"##,
     r##""kind":"fs.write","call":"# %","path":"dir @/# @","mode":"644","text":"%\n%\n","remark":"%""##,
@@ -64,18 +64,18 @@ const ROUND: [&str; 22] = [
     r##""kind":"fs.symlink","call":"# %","path":"link # @","target":"%""##,
     r##""kind":"fs.rename","call":"# %","path":"moved # @","from":"link # @""##,
     r##""kind":"tool.result","call":"# %","outcome":"failed","exit":1,"output":"%\n%","detail":{"%":"%"}"##,
-    r##""kind":"fs.suspect","path":"dir @","why":"%""##,
-    r##""kind":"fs.write","by":"outside","path":"out/@","enc":"lines","lines":[[3,"%\n%\n"]],"total":9"##,
-    r##""kind":"txn.begin","txn":"%""##,
-    r##""kind":"txn.savepoint","txn":"%","name":"%""##,
-    r##""kind":"txn.rollback","txn":"%","to":"%""##,
-    r##""kind":"raw","name":"%","text":"%""##,
-    r##""kind":"%","%":"%""##,
-    r##""kind":"note","text":"%","title":"%""##,
-    r##""kind":"branch","branch":"b %","at":1,"why":"%""##,
-    r##""kind":"agent.start","agent":"%","name":"%""##,
+    r#""kind":"fs.suspect","path":"dir @","why":"%""#,
+    r#""kind":"fs.write","by":"outside","path":"out/@","enc":"lines","lines":[[3,"%\n%\n"]],"total":9"#,
+    r#""kind":"txn.begin","txn":"%""#,
+    r#""kind":"txn.savepoint","txn":"%","name":"%""#,
+    r#""kind":"txn.rollback","txn":"%","to":"%""#,
+    r#""kind":"raw","name":"%","text":"%""#,
+    r#""kind":"%","%":"%""#,
+    r#""kind":"note","text":"%","title":"%""#,
+    r#""kind":"branch","branch":"b %","at":1,"why":"%""#,
+    r#""kind":"agent.start","agent":"%","name":"%""#,
     r##""kind":"effect.intent","call":"# %","key":"%","%":"%""##,
-    r##""kind":"gap","why":"%""##,
+    r#""kind":"gap","why":"%""#,
 ];
 
 /// The words of the last step.
