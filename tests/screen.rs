@@ -65,6 +65,8 @@ mod searches;
 mod travel;
 #[path = "screen/walks.rs"]
 mod walks;
+#[path = "screen/wide.rs"]
+mod wide;
 
 use std::path::Path;
 use std::sync::{Arc, RwLock};

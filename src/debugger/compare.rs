@@ -107,13 +107,12 @@ impl Debugger {
 
     /// What a step made of each file it changed.
     fn files_of(&self, step: u32) -> Map<String, Value> {
-        let told = self.changed_in(step).into_iter().filter_map(|change| {
-            let path = self.state.paths.path(change.path)?;
+        let told = self.changed_in(step).into_iter().map(|(path, change)| {
             let after = change.after.filter(|_| change.kind != ChangeKind::Removed);
             let words = after.map_or("removed".to_owned(), |file| {
                 self.file_in_words(&file, &path)
             });
-            Some((path.to_text(), Value::String(words)))
+            (path.to_text(), Value::String(words))
         });
         told.collect()
     }

@@ -10,44 +10,15 @@ use crate::tape::BlobId;
 use crate::text::{FileDiff, SafeText, diff};
 
 impl Debugger {
-    /// The paths that differ between two places, sorted. Costs the entries between them.
+    /// The paths that differ between two places, sorted. Costs the entries between them,
+    /// and a name for each path. Renames are told where there are not too many paths.
     pub fn changes(&self, from: Cursor, to: Cursor) -> Vec<ChangeRow> {
-        let changes = self.state.changes(&self.tape.index.blobs, from, to);
-        self.change_rows(&changes)
-    }
-
-    /// A row for each change. A file that came with the content of one that went is told to
-    /// have been renamed; that one keeps its row, too.
-    fn change_rows(&self, changes: &[Change]) -> Vec<ChangeRow> {
-        let content = |state: Option<FileState>| match state?.content {
-            ContentRef::Blob(blob) => Some(blob),
-            _ => None,
-        };
-        let mut gone: HashMap<BlobId, VecDeque<TapePath>> = HashMap::new();
-        for change in changes {
-            if change.kind == ChangeKind::Removed
-                && let Some(blob) = content(change.before)
-                && let Some(path) = self.state.paths.path(change.path)
-            {
-                gone.entry(blob).or_default().push_back(path);
-            }
-        }
-        let rows = changes.iter().filter_map(|change| {
-            let mut row = self.change_row(change)?;
-            if change.kind == ChangeKind::Added
-                && let Some(blob) = content(change.after)
-                && let Some(sources) = gone.get_mut(&blob)
-            {
-                row.from = sources.pop_front();
-            }
-            Some(row)
-        });
-        rows.collect()
+        change_rows(self.state.changes(&self.tape.index.blobs, from, to))
     }
 
     /// The paths that the events of a step changed, wherever they stand.
     pub(super) fn step_changes(&self, step: u32) -> Vec<ChangeRow> {
-        self.change_rows(&self.changed_in(step))
+        change_rows(self.changed_in(step))
     }
 
     /// The paths that a step changed, as names only: cheaper than the changes themselves.
@@ -64,7 +35,7 @@ impl Debugger {
         paths
     }
 
-    pub(super) fn changed_in(&self, step: u32) -> Vec<Change> {
+    pub(super) fn changed_in(&self, step: u32) -> Vec<(TapePath, Change)> {
         let Some(view) = self.tape.index.steps.get(step).map(|entry| entry.lane.view) else {
             return Vec::new();
         };
@@ -73,18 +44,18 @@ impl Debugger {
             branch: view,
         };
         let blobs = &self.tape.index.blobs;
-        let mut changes: Vec<(Option<TapePath>, Change)> = self
+        let mut changes: Vec<(TapePath, Change)> = self
             .spans(step)
             .into_iter()
             .filter_map(|(path, (first, last))| {
                 let change = self
                     .state
                     .change(blobs, path, cursor(first), cursor(last + 1))?;
-                Some((self.state.paths.path(path), change))
+                Some((self.state.paths.path(path)?, change))
             })
             .collect();
         changes.sort_by(|one, two| one.0.cmp(&two.0));
-        changes.into_iter().map(|(_, change)| change).collect()
+        changes
     }
 
     /// The first and the last event of a step for each path it changed.
@@ -203,6 +174,39 @@ impl Debugger {
             remarks,
         }
     }
+}
+
+/// Of more changes than this, none is told to be a rename: nobody looks through them one by
+/// one, and to match their contents would cost as much as all the rest.
+const MOST_MATCHED: usize = 1 << 14;
+
+/// A row for each change. A file that came with the content of one that went is told to
+/// have been renamed, where there are not too many changes; that one keeps its row, too.
+fn change_rows(changes: Vec<(TapePath, Change)>) -> Vec<ChangeRow> {
+    let content = |state: Option<FileState>| match state?.content {
+        ContentRef::Blob(blob) => Some(blob),
+        _ => None,
+    };
+    let mut gone: HashMap<BlobId, VecDeque<TapePath>> = HashMap::new();
+    let matched = changes.iter().filter(|_| changes.len() <= MOST_MATCHED);
+    for (path, change) in matched {
+        if change.kind == ChangeKind::Removed
+            && let Some(blob) = content(change.before)
+        {
+            gone.entry(blob).or_default().push_back(path.clone());
+        }
+    }
+    let rows = changes.into_iter().map(|(path, change)| {
+        let mut row = Debugger::change_row(path, &change);
+        if change.kind == ChangeKind::Added
+            && let Some(blob) = content(change.after)
+            && let Some(sources) = gone.get_mut(&blob)
+        {
+            row.from = sources.pop_front();
+        }
+        row
+    });
+    rows.collect()
 }
 
 enum Side {

@@ -1,7 +1,10 @@
 //! The file tree and single files, at any place.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
+
+use foldhash::fast::FixedState;
 
 use super::{ChangeRow, Debugger, FileContent, FileView, ReadError, TreeRow};
 use crate::model::{
@@ -31,11 +34,24 @@ impl Expanded {
 }
 
 impl Debugger {
-    /// The file tree at a place, compared with another one. Costs a search per row that is
-    /// shown, and for each file whose size is shown a read of a line's head.
+    /// The file tree at a place, compared with another one. Costs the changes between them,
+    /// a search per row, and for each file a read of a line's head.
     pub fn tree(&self, at: Cursor, since: Cursor, expanded: &Expanded) -> Vec<TreeRow> {
-        let changes = self.state.changes(&self.tape.index.blobs, since, at);
-        let view = TreeView::new(self, at, &changes, expanded);
+        self.tree_in_view(at, since, expanded, &(0..usize::MAX))
+    }
+
+    /// The same tree, where only the rows in view are told what has to be read from the
+    /// tape: how long a file is, its hash, and where a link points.
+    pub fn tree_in_view(
+        &self,
+        at: Cursor,
+        since: Cursor,
+        expanded: &Expanded,
+        in_view: &Range<usize>,
+    ) -> Vec<TreeRow> {
+        let blobs = &self.tape.index.blobs;
+        let changes = self.state.changes_unsorted(blobs, since, at);
+        let view = TreeView::new(self, at, changes, expanded);
         let mut rows = Vec::new();
         for root in [PathTable::ROOT, PathTable::OUTSIDE] {
             let mut open = vec![self.rows_in(&view, root).into_iter()];
@@ -45,9 +61,12 @@ impl Debugger {
                     continue;
                 };
                 let depth = open.len() as u16 - 1;
-                let Some(row) = self.tree_row(&view, child, depth) else {
+                let Some(mut row) = self.tree_row(&view, child, depth) else {
                     continue;
                 };
+                if in_view.contains(&rows.len()) {
+                    self.read_into(&mut row, child.state);
+                }
                 if row.is_expanded {
                     open.push(self.rows_in(&view, child.path).into_iter());
                 }
@@ -73,10 +92,6 @@ impl Debugger {
         let path = self.state.paths.path(child.path)?;
         let state = child.state;
         let is_expanded = state.kind == EntryKind::Directory && view.expanded.has(&path);
-        let (blob, size) = match state.content {
-            ContentRef::Blob(id) => self.blob_head(id, state.since),
-            _ => (None, None),
-        };
         let name = if path.is_outside() && depth == 0 {
             [b"/", path.name()].concat()
         } else {
@@ -87,19 +102,26 @@ impl Debugger {
             depth,
             kind: state.kind,
             mode: state.mode,
-            size,
-            blob,
+            size: None,
+            blob: None,
             certainty: state.certainty,
             change: view.marks.get(&child.path).copied(),
             is_expanded,
-            target: match state.content {
-                ContentRef::Target(position) => self
-                    .link_target(position, &path)
-                    .map(|target| SafeText::from_bytes(&target)),
-                _ => None,
-            },
+            target: None,
             path,
         })
+    }
+
+    /// Completes a row with what stands on the tape alone.
+    fn read_into(&self, row: &mut TreeRow, state: FileState) {
+        match state.content {
+            ContentRef::Blob(id) => (row.blob, row.size) = self.blob_head(id, state.since),
+            ContentRef::Target(position) => {
+                let target = self.link_target(position, &row.path);
+                row.target = target.map(|target| SafeText::from_bytes(&target));
+            }
+            ContentRef::Lines(_) | ContentRef::Unknown => {}
+        }
     }
 
     /// The hash and the length of a blob, from the line that holds it, or that named it.
@@ -265,7 +287,7 @@ impl Debugger {
         remarks
     }
 
-    pub(super) fn change_row(&self, change: &Change) -> Option<ChangeRow> {
+    pub(super) fn change_row(path: TapePath, change: &Change) -> ChangeRow {
         let certainty =
             |state: Option<FileState>| state.map_or(Certainty::Absent, |state| state.certainty);
         let mode = match (change.before, change.after) {
@@ -275,33 +297,41 @@ impl Debugger {
             },
             _ => None,
         };
-        Some(ChangeRow {
-            path: self.state.paths.path(change.path)?,
+        ChangeRow {
+            path,
             from: None,
             change: change.kind,
             certainty: (certainty(change.before), certainty(change.after)),
             mode,
             is_outside: change.after.is_some_and(|after| after.is_outside),
-        })
+        }
     }
 }
+
+/// By path, how it differs: as many as there are changes, looked up by numbers of our own.
+type Marks = hashbrown::HashMap<PathId, ChangeKind, FixedState>;
 
 /// What a tree is made for.
 struct TreeView<'a> {
     at: Cursor,
     expanded: &'a Expanded,
     /// How paths differ; a directory, when anything below it does.
-    marks: HashMap<PathId, ChangeKind>,
+    marks: Marks,
     /// What was removed, by directory.
     removed: HashMap<PathId, Vec<Child>>,
 }
 
 impl<'a> TreeView<'a> {
-    fn new(run: &Debugger, at: Cursor, changes: &[Change], expanded: &'a Expanded) -> Self {
+    fn new(
+        run: &Debugger,
+        at: Cursor,
+        changes: impl Iterator<Item = Change>,
+        expanded: &'a Expanded,
+    ) -> Self {
         let mut view = Self {
             at,
             expanded,
-            marks: HashMap::new(),
+            marks: Marks::default(),
             removed: HashMap::new(),
         };
         for change in changes {

@@ -230,7 +230,7 @@ pub struct TreeRow {
     pub kind: EntryKind,
     /// Permission bits, where known.
     pub mode: Option<u32>,
-    /// Bytes, of a file whose content is known.
+    /// Bytes, of a file whose content is known, where that was asked for.
     pub size: Option<u64>,
     /// The content's hash, where known.
     pub blob: Option<BlobHash>,

@@ -3,7 +3,7 @@
 use super::entry::{ContentRef, FileState};
 use super::paths::PathId;
 use super::table::State;
-use crate::model::{Certainty, ChangeKind, Cursor, EntryKind};
+use crate::model::{Certainty, ChangeKind, Cursor, EntryKind, TapePath};
 use crate::tape::BlobTable;
 
 /// A path that differs between two cursors.
@@ -22,11 +22,25 @@ pub struct Change {
 impl State {
     /// The paths that differ between two cursors, sorted by path. Either may be the earlier
     /// one, and they may be on different branches.
-    pub fn changes(&self, blobs: &BlobTable, from: Cursor, to: Cursor) -> Vec<Change> {
-        self.touched_between(from, to)
-            .into_iter()
-            .filter_map(|path| self.change(blobs, path, from, to))
-            .collect()
+    pub fn changes(&self, blobs: &BlobTable, from: Cursor, to: Cursor) -> Vec<(TapePath, Change)> {
+        let mut touched = self.touched_between(from, to);
+        self.paths.sort(&mut touched);
+        let named = |path: PathId| {
+            let change = self.change(blobs, path, from, to)?;
+            Some((self.paths.path(path)?, change))
+        };
+        touched.into_iter().filter_map(named).collect()
+    }
+
+    /// The same paths in no order, without their names: those cost more than all the rest.
+    pub fn changes_unsorted(
+        &self,
+        blobs: &BlobTable,
+        from: Cursor,
+        to: Cursor,
+    ) -> impl Iterator<Item = Change> {
+        let touched = self.touched_between(from, to).into_iter();
+        touched.filter_map(move |path| self.change(blobs, path, from, to))
     }
 
     /// How one path differs between two cursors, if it does.
@@ -59,7 +73,7 @@ impl State {
         })
     }
 
-    /// The paths with entries or suspicions between two cursors, sorted by path.
+    /// The paths with entries or suspicions between two cursors, each once.
     fn touched_between(&self, from: Cursor, to: Cursor) -> Vec<PathId> {
         let mut paths = Vec::new();
         let (mut one, mut two) = (Some(self.home(from)), Some(self.home(to)));
@@ -89,13 +103,9 @@ impl State {
                 two = parent;
             }
         }
-        let mut named: Vec<_> = paths
-            .into_iter()
-            .filter_map(|path| Some((self.paths.path(path)?, path)))
-            .collect();
-        named.sort_unstable();
-        named.dedup();
-        named.into_iter().map(|(_, path)| path).collect()
+        paths.sort_unstable();
+        paths.dedup();
+        paths
     }
 
     /// The same place on the branch where its last event happened: up to where a branch

@@ -1,6 +1,8 @@
 //! The paths of a run as a tree of names, each stored once.
 
+use std::cmp::Ordering;
 use std::hash::BuildHasher as _;
+use std::sync::OnceLock;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -21,7 +23,14 @@ pub struct PathTable {
     nodes: Vec<Node>,
     names: Vec<u8>,
     by_name: HashTable<u32>,
+    /// By node, its place in the order of paths; made when it is wanted, and only as long
+    /// as no node is added.
+    ranks: OnceLock<Vec<u32>>,
 }
+
+/// Where less than one node in so many is to be put in order, their names are compared:
+/// to rank all of them would cost more, and the more the longer the tape is.
+const RANKED_FROM: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
@@ -43,6 +52,7 @@ impl Default for PathTable {
             nodes: vec![root, root],
             names: Vec::new(),
             by_name: HashTable::new(),
+            ranks: OnceLock::new(),
         }
     }
 }
@@ -86,6 +96,7 @@ impl PathTable {
         if let Some(child) = self.child(parent, name) {
             return child;
         }
+        self.ranks.take();
         let id = self.nodes.len() as u32;
         self.names.extend_from_slice(name);
         let next_sibling = self
@@ -133,6 +144,78 @@ impl PathTable {
     pub fn parent(&self, id: PathId) -> Option<PathId> {
         let parent = self.nodes.get(id.0 as usize)?.parent;
         (parent != NONE).then_some(PathId(parent))
+    }
+
+    /// Puts nodes in the order of their paths, as bytes.
+    pub(super) fn sort(&self, ids: &mut [PathId]) {
+        if ids.len() < self.len() / RANKED_FROM {
+            ids.sort_by_cached_key(|id| self.path(*id));
+        } else {
+            let ranks = self.ranks.get_or_init(|| self.rank());
+            ids.sort_unstable_by_key(|id| ranks.get(id.0 as usize));
+        }
+    }
+
+    /// By node, its place in the order of paths. Keeps its own stack: a tape chooses how
+    /// deep its directories are.
+    fn rank(&self) -> Vec<u32> {
+        let mut ranks = vec![0; self.nodes.len()];
+        let mut next = 0;
+        let mut top = self.parts(Self::ROOT);
+        // The paths outside are those with nothing before their first slash.
+        top.push(Part::Below(Self::OUTSIDE));
+        self.sort_parts(&mut top);
+        let mut open = vec![top.into_iter()];
+        while let Some(parts) = open.last_mut() {
+            match parts.next() {
+                Some(Part::Node(id)) => {
+                    if let Some(rank) = ranks.get_mut(id.0 as usize) {
+                        *rank = next;
+                    }
+                    next += 1;
+                }
+                Some(Part::Below(id)) => {
+                    let mut below = self.parts(id);
+                    self.sort_parts(&mut below);
+                    open.push(below.into_iter());
+                }
+                None => drop(open.pop()),
+            }
+        }
+        ranks
+    }
+
+    /// What is in a directory, in no order.
+    fn parts(&self, directory: PathId) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for child in self.children(directory) {
+            parts.push(Part::Node(child));
+            if self.children(child).next().is_some() {
+                parts.push(Part::Below(child));
+            }
+        }
+        parts
+    }
+
+    fn sort_parts(&self, parts: &mut [Part]) {
+        let bytes = |part: Part| {
+            let (id, slash) = match part {
+                Part::Node(id) => (id, &b""[..]),
+                Part::Below(id) => (id, &b"/"[..]),
+            };
+            (self.name(id), slash)
+        };
+        parts.sort_unstable_by(|one, two| {
+            let ((one, slash), (two, other)) = (bytes(*one), bytes(*two));
+            let common = one.len().min(two.len());
+            match one.get(..common).cmp(&two.get(..common)) {
+                Ordering::Equal => {
+                    let rest = one.iter().skip(common).chain(slash);
+                    rest.cmp(two.iter().skip(common).chain(other))
+                }
+                order => order,
+            }
+        });
     }
 
     /// All nodes, the roots included.
@@ -217,8 +300,19 @@ impl Keep for PathTable {
             nodes,
             names,
             by_name,
+            ranks: OnceLock::new(),
         }
     }
+}
+
+/// A stretch of the order of paths. What is below a directory does not always follow it at
+/// once: `a.b` stands between `a` and `a/b`.
+#[derive(Clone, Copy)]
+enum Part {
+    /// A node alone.
+    Node(PathId),
+    /// All that is below a node.
+    Below(PathId),
 }
 
 fn name_in<'a>(nodes: &[Node], names: &'a [u8], id: u32) -> &'a [u8] {
@@ -234,7 +328,28 @@ fn hash(parent: u32, name: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn many_paths_are_put_in_the_order_of_their_bytes(
+            names in prop::collection::vec("/?[-.a0]{1,2}x(/[-.a0]{1,2}x){0,3}", 1..60),
+            later in "[-.a0]{1,2}x",
+        ) {
+            let mut table = PathTable::default();
+            for name in names.into_iter().chain([later]) {
+                table.intern(&TapePath::new(name).unwrap());
+                // All of them are ranked, a few are compared by name.
+                let mut all: Vec<_> = table.ids().skip(2).collect();
+                let mut expected = all.clone();
+                expected.sort_by_key(|id| table.path(*id));
+                table.sort(&mut all);
+                prop_assert_eq!(&all, &expected);
+            }
+        }
+    }
 
     #[test]
     fn paths_come_back_and_are_found() {

@@ -135,8 +135,12 @@ impl DiffPane {
 
     /// The index of the file that is shown.
     pub(in crate::tui) fn selected_index(&self) -> Option<usize> {
-        let selected = self.selected.as_ref()?;
-        let found = self.files().binary_search_by(|row| row.path.cmp(selected));
+        self.index_of(self.selected.as_ref()?)
+    }
+
+    /// The index of a file, where it differs.
+    pub(in crate::tui) fn index_of(&self, path: &TapePath) -> Option<usize> {
+        let found = self.files().binary_search_by(|row| row.path.cmp(path));
         found.ok()
     }
 

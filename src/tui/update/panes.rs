@@ -204,7 +204,7 @@ impl App {
     fn open_file(&mut self, path: TapePath) {
         self.state.open_above(&path);
         self.state.selected = Some(path.clone());
-        if self.diff.files().iter().any(|row| row.path == path) {
+        if self.diff.index_of(&path).is_some() {
             self.diff.selected = Some(path.clone());
         }
         self.state.file = Some(FilePane::new(path));

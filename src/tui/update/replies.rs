@@ -194,7 +194,7 @@ impl App {
         ]
         .into_iter()
         .flatten()
-        .find(|path| files.iter().any(|file| file.path == **path));
+        .find(|path| self.diff.index_of(path).is_some());
         let chosen = kept.or(files.first().map(|file| &file.path)).cloned();
         self.state.open_around(files);
         let is_in_hand = self.focus == Pane::State && self.state.selected.is_some();
