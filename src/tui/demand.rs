@@ -176,7 +176,12 @@ impl App {
                 let (base, expanded) = (self.travel.base(), self.state.expanded());
                 let tree = match of {
                     Some(of) => Job::TreeAgainst { at, of, expanded },
-                    None => Job::Tree { at, base, expanded },
+                    None => Job::Tree {
+                        at,
+                        base,
+                        expanded,
+                        in_view: self.state.rows_around(usize::from(height)),
+                    },
                 };
                 self.state.tree.want(tree, &mut self.desk);
             }

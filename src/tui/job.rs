@@ -143,6 +143,9 @@ pub enum Job {
         base: Base,
         /// Which directories are open.
         expanded: Expanded,
+        /// The rows that are in view, and some around them: only these are completed with
+        /// what has to be read.
+        in_view: Range<usize>,
     },
     /// One file.
     File {

@@ -136,7 +136,9 @@ impl Fake {
             ))]),
             Job::Strip { columns, .. } => Answer::Strip(self.strip(*columns)),
             Job::Changes { base, at } => Answer::Changes(self.changes(*base, *at)),
-            Job::Tree { at, base, expanded } => {
+            Job::Tree {
+                at, base, expanded, ..
+            } => {
                 let changes = self.changes(*base, *at);
                 Answer::Tree(files::tree(&changes.rows, expanded))
             }

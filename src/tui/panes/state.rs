@@ -1,6 +1,7 @@
 //! The files at the playhead: the tree, and the file that is open over it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::conversation::ConversationPane;
@@ -54,6 +55,9 @@ pub(in crate::tui) enum Fold {
 
 /// Rows of the plot of the context, with what is said of it.
 const PLOT: usize = 6;
+
+/// The rows around those in view that are asked for with them go in steps of so many.
+const AROUND: usize = 256;
 
 /// At most this many directories stay open because something changed in them.
 const MAX_OPENED: usize = 64;
@@ -162,6 +166,13 @@ impl StatePane {
     /// The first row to show.
     pub(in crate::tui) fn top(&self, height: usize) -> usize {
         scrolled(self.top, self.selected_index(), self.rows().len(), height)
+    }
+
+    /// The rows of the tree that are in view, and those around them as far as one page
+    /// leads, in steps that are far enough apart to be asked for rarely.
+    pub(in crate::tui) fn rows_around(&self, height: usize) -> Range<usize> {
+        let first = self.top(height).saturating_sub(height) / AROUND * AROUND;
+        first..(self.top(height) + 2 * height).next_multiple_of(AROUND)
     }
 
     /// The first row to show of a view to be read, in a pane of this size.

@@ -269,9 +269,14 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
                 rows: debugger.changes(from.cursor, at.cursor),
             })
         }
-        Job::Tree { at, base, expanded } => {
-            let since = base_of(debugger, *base, *at);
-            Answer::Tree(debugger.tree(at.cursor, since.cursor, expanded))
+        Job::Tree {
+            at,
+            base,
+            expanded,
+            in_view,
+        } => {
+            let since = base_of(debugger, *base, *at).cursor;
+            Answer::Tree(debugger.tree_in_view(at.cursor, since, expanded, in_view))
         }
         Job::File { at, path } => Answer::File(file(debugger, *at, path).map(|view| {
             let document = Arc::new(Document::of(&view));
