@@ -9,6 +9,7 @@
 
 mod arguments;
 mod cat;
+mod change;
 mod checkout;
 mod compact;
 mod compare;
@@ -24,10 +25,12 @@ mod open;
 mod output;
 mod progress;
 mod recent;
+mod restore;
 mod search;
 mod show;
 mod stats;
 mod tree;
+mod txn;
 mod verify;
 
 use std::ffi::OsString;
@@ -116,6 +119,8 @@ enum Command {
     Diff(diff::Args),
     Compare(compare::Args),
     Checkout(checkout::Args),
+    Restore(restore::Args),
+    Txn(txn::Args),
     Search(search::Args),
     Stats(stats::Args),
     Verify(verify::Args),
@@ -186,6 +191,8 @@ fn dispatch(
         Some(Command::Diff(args)) => args.run(around, out),
         Some(Command::Compare(args)) => args.run(around, out),
         Some(Command::Checkout(args)) => args.run(around, out),
+        Some(Command::Restore(args)) => args.run(around, out),
+        Some(Command::Txn(args)) => args.run(around, out),
         Some(Command::Search(args)) => args.run(around, out),
         Some(Command::Stats(args)) => args.run(around, out),
         Some(Command::Verify(args)) => args.run(around, out),

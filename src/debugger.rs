@@ -30,6 +30,7 @@ mod paths;
 mod reading;
 mod recent;
 mod requests;
+mod restore;
 mod rows;
 mod runs;
 mod search;
@@ -60,6 +61,10 @@ pub use open::{Debugger, IndexCache, OpenError, OpenOptions, Places, Source};
 pub use patch::{Patch, PatchForm};
 pub use reading::{Rest, Slice};
 pub use recent::RecentRun;
+pub use restore::{
+    Committed, Conflict, Done, Fingerprint, LeftAlone, LeftReason, Pending, Plan, Preview,
+    Previewed, Recovery, Restore, Status, TransactionError, Workspace,
+};
 pub use rows::*;
 pub use runs::{MAX_TRANSCRIPTS, RunRow, RunSort, RunSource};
 pub use search::{QueryError, Search};

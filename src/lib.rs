@@ -29,7 +29,7 @@
 //! | 1 vocabulary | [`model`], [`text`] | plain types; making text safe, widths, differences. No I/O |
 //! | 2 tape | [`tape`] | the format, reader, index and its cache, blobs, recorder, verify, compact, watch |
 //! | 3 meaning | [`tools`], [`state`] | what an edit tool does to a file; what events do to files |
-//! | 4 effects | [`checkout`] | writing a tree to disk |
+//! | 4 effects | [`checkout`], [`transaction`] | writing a tree to disk; commit, recovery, undo |
 //! | 5 engine | [`import`], [`replay`] | foreign formats; where two runs part and meet again |
 //! | 6 façade | [`debugger`] | everything a shell can ask, as plain data |
 //! | 7 shells | [`cli`], [`tui`] | arguments and output; keys and drawing |
@@ -47,6 +47,8 @@
 //!   [`model::Problem`], and the timeline shows a gap in its place.
 //! * `checkout` writes only below a new or empty directory that the user named, and follows
 //!   no link.
+//! * A workspace is written by `transaction` alone, all or nothing, and only where nobody else
+//!   changed it.
 //! * The screen never waits: no file I/O, no parsing and no comparing on the drawing thread.
 //!
 //! # Words
@@ -74,4 +76,5 @@ pub mod state;
 pub mod tape;
 pub mod text;
 pub mod tools;
+pub mod transaction;
 pub mod tui;

@@ -9,6 +9,8 @@
     reason = "a test that cannot go on has failed, also in what its tests share"
 )]
 
+#[path = "terminal/asking.rs"]
+mod asking;
 #[path = "support/frames.rs"]
 mod frames;
 #[path = "terminal/hostile.rs"]

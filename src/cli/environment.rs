@@ -23,6 +23,8 @@ pub(super) struct Environment {
     pub(super) has_terminal: bool,
     /// Whether there is a terminal to read keys from and to draw on.
     pub(super) has_screen: bool,
+    /// Whether a question can be asked, and answered.
+    pub(super) can_ask: bool,
     /// Whether the user wants no colours anywhere.
     pub(super) no_color: bool,
     /// Columns of the terminal, or as many as a page has.
@@ -50,6 +52,7 @@ impl Environment {
             },
             has_terminal,
             has_screen: has_terminal && has_controlling_terminal(),
+            can_ask: has_terminal && io::stdin().is_terminal(),
             no_color: is_dumb || is_unwanted,
             columns: columns(io::stdout()).unwrap_or(COLUMNS),
             error_columns: (io::stderr().is_terminal() && !is_dumb)

@@ -9,6 +9,7 @@ use color_eyre::config::{HookBuilder, Theme};
 
 use crate::debugger::{
     CheckoutError, CompactError, ImportError, LocateError, OpenError, QueryError, ReadError,
+    TransactionError,
 };
 use crate::model::{PathError, PlaceError};
 use crate::text::sanitize_block;
@@ -234,6 +235,46 @@ impl From<CheckoutError> for Failure {
             CheckoutError::Stopped { .. } => Self::machine(format!(
                 "{error}; they are still there, and nothing else was touched"
             )),
+        }
+    }
+}
+
+impl From<TransactionError> for Failure {
+    fn from(error: TransactionError) -> Self {
+        let hint = match &error {
+            TransactionError::Open { .. } => "; nothing was written: name a directory",
+            TransactionError::Unsupported => {
+                "; nothing was written: `jukebox checkout` writes a new directory"
+            }
+            TransactionError::Locked => "; nothing was written: try again when it is done",
+            TransactionError::State => "; nothing was written: move it away",
+            TransactionError::Refused { .. } | TransactionError::Conflicts(_) => {
+                "; nothing was written"
+            }
+            TransactionError::Prepare(_) => "; none of its files was changed",
+            TransactionError::TakenBack(_) => "; the files are as before",
+            TransactionError::Interrupted(_) => {
+                "; old and new files are kept: `jukebox txn recover --dir DIR` goes on"
+            }
+            TransactionError::Damaged => {
+                "; nothing was touched: the old files are in `.jukebox/displaced`, the new ones in \
+                 `.jukebox/staged`"
+            }
+            TransactionError::NothingToUndo => "",
+        };
+        let line = format!("{error}{hint}");
+        match error {
+            TransactionError::Open { .. }
+            | TransactionError::State
+            | TransactionError::Refused { .. } => Self::unusable(line),
+            TransactionError::Locked
+            | TransactionError::Conflicts(_)
+            | TransactionError::Damaged => Self::conflict(line),
+            TransactionError::NothingToUndo => Self::no(line),
+            TransactionError::Unsupported
+            | TransactionError::Prepare(_)
+            | TransactionError::TakenBack(_)
+            | TransactionError::Interrupted(_) => Self::machine(line),
         }
     }
 }

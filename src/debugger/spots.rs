@@ -106,7 +106,7 @@ impl Debugger {
     }
 
     /// The spot behind the last event of a line.
-    fn end(&self, line: u16) -> Spot {
+    pub(super) fn end(&self, line: u16) -> Spot {
         let last = self.spot(line, StepNumber(self.steps_on(line)));
         let index = &self.tape.index;
         if line != index.current_line {

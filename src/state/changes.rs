@@ -73,8 +73,9 @@ impl State {
         })
     }
 
-    /// The paths with entries or suspicions between two cursors, each once.
-    fn touched_between(&self, from: Cursor, to: Cursor) -> Vec<PathId> {
+    /// The paths with entries or suspicions between two cursors, each once, in no order of
+    /// their names.
+    pub fn touched_between(&self, from: Cursor, to: Cursor) -> Vec<PathId> {
         let mut paths = Vec::new();
         let (mut one, mut two) = (Some(self.home(from)), Some(self.home(to)));
         // Up from both until they meet on a branch: branches have higher numbers than

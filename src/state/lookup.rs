@@ -50,6 +50,30 @@ impl State {
         shows_the_past.then_some(first)
     }
 
+    /// Whether a path that was not named yet at a cursor was not there, for certain: the whole
+    /// tree had been looked at, or the first who looked later found nothing; and nothing that
+    /// may have written it came between.
+    pub fn is_known_absent(&self, cursor: Cursor, path: PathId) -> bool {
+        let Cursor { position, branch } = cursor;
+        let proof = self
+            .chain(branch, position)
+            .find_map(|(branch, position)| last_before(&branch.proofs, position));
+        if let Some(proof) = proof {
+            let suspect = self.suspect_among(branch, path, proof, proof, position);
+            return suspect.is_none();
+        }
+        let firsts = self.chain(branch, u32::MAX).filter_map(|(branch, limit)| {
+            let first = branch.log.of_path(path).next()?;
+            (first.position < limit).then_some(first)
+        });
+        let first = firsts.min_by_key(|first| first.position);
+        first.is_some_and(|first| {
+            let looked = first.kind().is_none() && first.is_observed();
+            let suspect = self.suspect_among(branch, path, position, position, first.position);
+            looked && first.position >= position && suspect.is_none()
+        })
+    }
+
     fn known(&self, blobs: &BlobTable, cursor: Cursor, path: PathId, entry: Entry) -> FileState {
         let suspect = if entry.position < cursor.position {
             self.suspect_since(cursor, path, entry)

@@ -8,8 +8,27 @@ use super::world::World;
 fn the_whole_help() {
     let world = World::new(&[]);
     let verbs = [
-        "open", "demo", "recent", "log", "show", "tree", "cat", "diff", "compare", "checkout",
-        "search", "stats", "verify", "note", "import", "compact",
+        "open",
+        "demo",
+        "recent",
+        "log",
+        "show",
+        "tree",
+        "cat",
+        "diff",
+        "compare",
+        "checkout",
+        "restore",
+        "txn",
+        "txn undo",
+        "txn recover",
+        "txn status",
+        "search",
+        "stats",
+        "verify",
+        "note",
+        "import",
+        "compact",
     ];
     let helps = verbs.map(|verb| format!("{verb} --help"));
     let mut commands = vec!["--help"];

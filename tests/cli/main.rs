@@ -16,5 +16,6 @@ mod notes;
 mod nothing_runs;
 mod pipes;
 mod readme;
+mod restores;
 mod themes;
 mod world;

@@ -1,0 +1,201 @@
+//! Changes to a workspace, as commands that make them show them: what is to change, what
+//! stands against it, and the question before it is done.
+
+use std::io::{self, BufRead as _};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::environment::Environment;
+use super::failure::Failure;
+use super::fields;
+use super::output::{Output, Style};
+use crate::debugger::{Committed, Conflict, Fingerprint, Preview, Previewed};
+use crate::model::{ChangeKind, EntryKind};
+use crate::text::{SafeText, human};
+
+/// What may be typed at every command that changes a workspace.
+#[derive(Debug, clap::Args)]
+pub(super) struct ChangeArgs {
+    /// The workspace
+    #[arg(long = "dir", value_name = "DIR")]
+    pub(super) directory: std::path::PathBuf,
+    /// Say what would change, and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub(super) yes: bool,
+    /// One JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// What is done with a preview.
+pub(super) enum Consent {
+    Given,
+    /// It was only to be looked at, or the answer was no.
+    Withheld,
+}
+
+impl ChangeArgs {
+    /// Refuses what nobody could be asked about, before anything is read.
+    pub(super) fn check(&self, around: &Environment) -> Result<(), Failure> {
+        let asks = !self.yes && !self.dry_run;
+        if asks && (self.json || !around.can_ask) {
+            return Err(Failure::unusable(
+                "there is nobody to ask; nothing was written: --dry-run shows it, --yes does it",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Shows what would change, and asks where somebody is to be asked.
+    pub(super) fn ask(&self, preview: &Preview, out: &mut Output) -> Result<Consent, Failure> {
+        if !self.json {
+            for change in &preview.changes {
+                out.spans(&[
+                    (style(change), &SafeText::line(letter(change))),
+                    (Style::Plain, &SafeText::literal(" ")),
+                    (Style::Plain, &SafeText::from_bytes(change.path.as_bytes())),
+                ])?;
+            }
+        }
+        if self.dry_run {
+            return Ok(Consent::Withheld);
+        }
+        if self.yes {
+            return Ok(Consent::Given);
+        }
+        let paths = human::plural(preview.changes.len() as u64, "path", "paths");
+        let question = format!("Change {paths} in {}? [y/N]", self.directory.display());
+        out.line(Style::Strong, &SafeText::line(&question))?;
+        out.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        let is_yes = matches!(answer.trim(), "y" | "Y" | "yes");
+        Ok(if is_yes {
+            Consent::Given
+        } else {
+            Consent::Withheld
+        })
+    }
+}
+
+fn kind(change: &Previewed) -> ChangeKind {
+    match (&change.before, &change.after) {
+        (Fingerprint::Absent, _) => ChangeKind::Added,
+        (_, Fingerprint::Absent) => ChangeKind::Removed,
+        _ => ChangeKind::Modified,
+    }
+}
+
+fn letter(change: &Previewed) -> &'static str {
+    match kind(change) {
+        ChangeKind::Added => "A",
+        ChangeKind::Removed => "D",
+        _ => "M",
+    }
+}
+
+fn style(change: &Previewed) -> Style {
+    match kind(change) {
+        ChangeKind::Added => Style::Good,
+        ChangeKind::Removed => Style::Bad,
+        _ => Style::Doubt,
+    }
+}
+
+/// The changes, as JSON.
+pub(super) fn changes(preview: &Preview) -> Value {
+    let row = |change: &Previewed| {
+        let more = json!({
+            "change": letter(change),
+            "before": fingerprint(&change.before),
+            "after": fingerprint(&change.after),
+        });
+        fields::with_path(&change.path, more)
+    };
+    preview.changes.iter().map(row).collect()
+}
+
+/// Conflicts, as JSON.
+pub(super) fn conflicts(conflicts: &[Conflict]) -> Value {
+    let row = |conflict: &Conflict| {
+        let more = json!({
+            "base": fingerprint(&conflict.base),
+            "ours": fingerprint(&conflict.ours),
+            "theirs": fingerprint(&conflict.theirs),
+            "kept": conflict.kept,
+        });
+        fields::with_path(&conflict.path, more)
+    };
+    conflicts.iter().map(row).collect()
+}
+
+/// Conflicts, for people: a line each.
+pub(super) fn print_conflicts(conflicts: &[Conflict], out: &mut Output) -> io::Result<()> {
+    for conflict in conflicts {
+        let [base, ours, theirs] = [&conflict.base, &conflict.ours, &conflict.theirs].map(in_words);
+        let mut more = format!("  was {base}, is {theirs}, was to be {ours}");
+        if let Some(kept) = &conflict.kept {
+            more.push_str("; kept in ");
+            more.push_str(kept);
+        }
+        out.spans(&[
+            (Style::Bad, &SafeText::literal("! ")),
+            (
+                Style::Plain,
+                &SafeText::from_bytes(conflict.path.as_bytes()),
+            ),
+            (Style::Doubt, &SafeText::line(&more)),
+        ])?;
+    }
+    Ok(())
+}
+
+/// What became of a commit, in one line.
+pub(super) fn summary(done: &Committed, directory: &Path) -> String {
+    let directory = directory.display();
+    if done.id.is_none() {
+        return format!("nothing had to change in {directory}");
+    }
+    let paths = human::plural(done.changed as u64, "path", "paths");
+    format!("{paths} changed in {directory}")
+}
+
+fn fingerprint(found: &Fingerprint) -> Value {
+    let kind = found.kind().map(EntryKind::as_str);
+    match found {
+        Fingerprint::Absent => Value::Null,
+        Fingerprint::File { hash, len, mode } => json!({
+            "type": kind, "blob": hash.to_string(), "len": len, "mode": fields::mode(*mode),
+        }),
+        Fingerprint::Directory { mode } => json!({ "type": kind, "mode": fields::mode(*mode) }),
+        Fingerprint::Link(target) => {
+            json!({ "type": kind, "target": String::from_utf8_lossy(target) })
+        }
+        Fingerprint::Other => json!({ "type": "other" }),
+    }
+}
+
+fn in_words(found: &Fingerprint) -> String {
+    match found {
+        Fingerprint::Absent => "not there".to_owned(),
+        Fingerprint::File { hash, len, mode } => {
+            let mut words = format!("a file {}", hash.short());
+            if let Some(len) = len {
+                words = format!("{words} of {}", human::size(*len));
+            }
+            if let Some(mode) = mode {
+                words = format!("{words}, mode {mode:o}");
+            }
+            words
+        }
+        Fingerprint::Directory { .. } => "a directory".to_owned(),
+        Fingerprint::Link(target) => {
+            format!("a link to {}", SafeText::from_bytes(target).as_str())
+        }
+        Fingerprint::Other => "neither a file, a directory nor a link".to_owned(),
+    }
+}
