@@ -17,13 +17,37 @@ use crate::transaction::{
     Fingerprint, Operation, Pending, Plan, Supply, TransactionError, Want, Workspace,
 };
 
+/// A directory that is gone when it is dropped, whatever the modes in it forbid.
+pub(super) struct Work(TempDir);
+
+impl Work {
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let mut open = vec![self.path().to_owned()];
+        while let Some(directory) = open.pop() {
+            let mode = std_fs::Permissions::from_mode(0o700);
+            let _ = std_fs::set_permissions(&directory, mode);
+            for entry in std_fs::read_dir(&directory).into_iter().flatten().flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    open.push(entry.path());
+                }
+            }
+        }
+    }
+}
+
 /// A directory whose barriers cost little, where there is one.
-pub(super) fn directory() -> TempDir {
+pub(super) fn directory() -> Work {
     let memory = Path::new("/dev/shm");
     let made = tempfile::Builder::new()
         .prefix("jukebox")
         .tempdir_in(memory);
-    made.or_else(|_| TempDir::new()).unwrap()
+    Work(made.or_else(|_| TempDir::new()).unwrap())
 }
 
 fn file(text: &str, mode: u32) -> Thing {
