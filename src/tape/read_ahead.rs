@@ -2,7 +2,8 @@
 //! while one is looked at.
 //!
 //! The tape is read and not mapped, so that one that is cut meanwhile has an end there, and
-//! does not raise a signal. One that is in memory is looked at where it lies.
+//! does not raise a signal. One that is in memory is looked at where it lies, and a few bytes,
+//! as a tape that is followed brings them, are read without a thread.
 
 use std::io;
 use std::ops::Deref;
@@ -14,6 +15,8 @@ use super::TapeBytes;
 
 /// Bytes read at once.
 const BLOCK: usize = 1 << 21;
+/// Fewer bytes than this are read before a thread has begun.
+const FEW: u64 = 1 << 17;
 /// Blocks that wait to be taken.
 const AHEAD: usize = 2;
 
@@ -27,8 +30,8 @@ enum Source {
         blocks: Receiver<io::Result<Vec<u8>>>,
         spent: Sender<Vec<u8>>,
     },
-    /// What is in memory is one block, once.
-    Memory(Option<Block>),
+    /// What is in memory, or not much, is one block, once.
+    Once(Option<Block>),
 }
 
 /// Some bytes of a tape.
@@ -58,7 +61,13 @@ impl ReadAhead {
             let from = usize::try_from(from).unwrap_or(usize::MAX);
             let is_there = from < bytes.len();
             let block = is_there.then_some(Block::Memory(bytes, from));
-            return Ok(Self(Source::Memory(block)));
+            return Ok(Self(Source::Once(block)));
+        }
+        let rest = bytes.len()?.saturating_sub(from);
+        if rest <= FEW {
+            let few = read_few(&bytes, from, rest as usize)?;
+            let block = (!few.is_empty()).then_some(Block::Read(few));
+            return Ok(Self(Source::Once(block)));
         }
         let (full, blocks) = mpsc::sync_channel(AHEAD);
         let (spent, empty) = mpsc::channel();
@@ -69,7 +78,7 @@ impl ReadAhead {
     /// The next block, once it was read; `None` at the end.
     pub fn next_block(&mut self) -> io::Result<Option<Block>> {
         match &mut self.0 {
-            Source::Memory(block) => Ok(block.take()),
+            Source::Once(block) => Ok(block.take()),
             Source::Thread { blocks, .. } => match blocks.recv() {
                 Ok(block) => block.map(|bytes| Some(Block::Read(bytes))),
                 // The thread ends behind the last block.
@@ -85,6 +94,20 @@ impl ReadAhead {
             let _ = spent.send(bytes);
         }
     }
+}
+
+/// As many bytes as are there, up to `count`.
+fn read_few(bytes: &TapeBytes, from: u64, count: usize) -> io::Result<Vec<u8>> {
+    let mut few = vec![0; count];
+    let mut filled = 0;
+    while let Some(rest) = few.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match bytes.read_at(from + filled as u64, rest)? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    few.truncate(filled);
+    Ok(few)
 }
 
 /// Sends full blocks, in buffers that came back empty, to the end or the first error.
