@@ -6,7 +6,7 @@
 //! themselves are not counted: ids, times, the names of temporary files, the directory that
 //! the run worked in ([`Volatile`]), and nothing that only repeats what was said before (a
 //! model's request) or that changes nothing (its thinking, tokens, durations). [`Alignment`]
-//! pairs the steps of two lines by their fingerprints; [`leaves`] says, of two steps that
+//! pairs the steps of two lines by their fingerprints; [`leaves()`] says, of two steps that
 //! are paired, where exactly they differ.
 //!
 //! All of it is a function of what is given: nothing here reads a tape, a file or the

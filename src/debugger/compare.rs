@@ -1,7 +1,7 @@
 //! Two runs, or two branches of one, step by step.
 //!
 //! The run that is asked stands on the left. Which steps are alike is the business of
-//! [`replay`](crate::replay); here they are read.
+//! [`replay`]; here they are read.
 
 use serde_json::{Map, Value};
 

@@ -183,7 +183,7 @@ fn changes(changes: &[JsonChange], columns: usize) -> Vec<ReadingRow> {
 }
 
 impl ChangeRow {
-    /// What stands before the line, in [`SIGN`] columns.
+    /// What stands before the line, in `SIGN` columns.
     pub fn sign(&self) -> &'static str {
         use JsonChangeKind::{Added, Changed, Moved, Removed, Rewritten};
         if self.is_continued {
