@@ -54,6 +54,7 @@ fn in_slices(bytes: &[u8], cuts: &[usize]) -> (Vec<String>, Vec<Problem>) {
     let (mut growth, _) = tape.grow().unwrap();
     for slice in slices(bytes, cuts) {
         assert!(tape.take(&mut growth, slice, &mut state).is_continue());
+        assert_eq!(tape.problem_count(), tape.problems().len());
     }
     tape.settle(growth, &mut state);
     (told(&tape, &state), tape.problems())

@@ -127,7 +127,7 @@ impl Tape {
     /// Every problem, that of a last line without a newline among them.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = self.index.problems.clone();
-        if self.end.torn > 0 && !self.is_growing {
+        if self.has_torn_tail() {
             problems.push(Problem {
                 line: self.end.lines + 1,
                 offset: self.end.offset,
@@ -143,7 +143,13 @@ impl Tape {
 
     /// How many problems there are.
     pub fn problem_count(&self) -> usize {
-        self.index.problems.len() + usize::from(self.end.torn > 0)
+        self.index.problems.len() + usize::from(self.has_torn_tail())
+    }
+
+    /// Whether the last line has no newline, as far as that can be said: while bytes are
+    /// being taken in, its end may be among them.
+    fn has_torn_tail(&self) -> bool {
+        self.end.torn > 0 && !self.is_growing
     }
 
     /// The header; a default one where the tape has none that can be read.
