@@ -1,7 +1,7 @@
 //! The lines of a foreign file, one at a time, however long they are.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::path::Path;
 
 /// A physical line.
@@ -27,8 +27,8 @@ pub enum Ending {
 }
 
 /// Reads a file's lines in blocks; holds one line at a time.
-pub(super) struct Lines {
-    reader: BufReader<File>,
+pub(super) struct Lines<R = File> {
+    reader: BufReader<R>,
     line: Vec<u8>,
     number: u64,
     /// Where the next line begins.
@@ -36,8 +36,15 @@ pub(super) struct Lines {
 }
 
 impl Lines {
+    /// Opens a file.
+    pub(super) fn open(path: &Path, block: usize) -> io::Result<Self> {
+        Ok(Self::of(File::open(path)?, block))
+    }
+}
+
+impl<R: Read> Lines<R> {
     /// The lines of a file from its start, read in blocks of this many bytes.
-    pub(super) fn of(file: File, block: usize) -> Self {
+    pub(super) fn of(file: R, block: usize) -> Self {
         Self {
             reader: BufReader::with_capacity(block, file),
             line: Vec::new(),
@@ -46,9 +53,9 @@ impl Lines {
         }
     }
 
-    /// Opens a file.
-    pub(super) fn open(path: &Path, block: usize) -> io::Result<Self> {
-        Ok(Self::of(File::open(path)?, block))
+    /// What the lines are read from.
+    pub(super) fn source(&self) -> &R {
+        self.reader.get_ref()
     }
 
     /// The next line; `None` at the end.
@@ -68,11 +75,6 @@ impl Lines {
         self.line.shrink_to(KEPT);
         self.number += 1;
         Ok(self.reader.read_until(b'\n', &mut self.line)? > 0)
-    }
-
-    /// The line that was read last, with what ends it.
-    pub(super) fn raw(&self) -> &[u8] {
-        &self.line
     }
 
     /// The line that was read last.
