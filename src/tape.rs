@@ -15,6 +15,7 @@ mod bytes;
 pub(crate) mod cache;
 mod compact;
 mod follow;
+mod heads;
 mod index;
 mod lines;
 mod manifest;

@@ -4,13 +4,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Arc, RwLock};
 
 use jukebox::debugger::{Debugger, Expanded, OpenOptions, Places, Refresh, Source};
 use jukebox::model::{Cursor, Place, Problem};
 use jukebox::state::State;
-use jukebox::tape::{Tape, TapeBytes};
+use jukebox::tape::{Block, Tape, TapeBytes};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -48,16 +49,26 @@ fn whole(bytes: &[u8]) -> (Vec<String>, Vec<Problem>) {
     (told(&tape, &state), tape.problems())
 }
 
-fn in_slices(bytes: &[u8], cuts: &[usize]) -> (Vec<String>, Vec<Problem>) {
+fn in_slices(
+    bytes: &[u8],
+    cuts: &[usize],
+    block_of: impl Fn(Vec<u8>) -> Block,
+) -> (Vec<String>, Vec<Problem>) {
     let mut state = State::default();
     let mut tape = Tape::unread(TapeBytes::Memory(bytes.into()));
     let (mut growth, _) = tape.grow().unwrap();
     for slice in slices(bytes, cuts) {
-        assert!(tape.take(&mut growth, slice, &mut state).is_continue());
+        let block = block_of(slice.to_vec());
+        assert!(tape.take(&mut growth, &block, &mut state).is_continue());
         assert_eq!(tape.problem_count(), tape.problems().len());
     }
     tape.settle(growth, &mut state);
     (told(&tape, &state), tape.problems())
+}
+
+/// As the thread does it that reads a large tape.
+fn with_heads(bytes: Vec<u8>) -> Block {
+    Block::from(bytes).with_heads()
 }
 
 fn followed(bytes: &[u8], cuts: &[usize]) -> (Vec<String>, Vec<Problem>) {
@@ -93,8 +104,11 @@ fn check(cuts: &[usize]) {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|end| end == "jsonl") {
                 let bytes = fs::read(&path).unwrap();
-                let sliced = in_slices(&bytes, cuts);
-                assert_eq!(sliced, whole(&bytes), "{} {cuts:?}", path.display());
+                let expected = whole(&bytes);
+                let sliced = in_slices(&bytes, cuts, Block::from);
+                assert_eq!(sliced, expected, "{} {cuts:?}", path.display());
+                let found = in_slices(&bytes, cuts, with_heads);
+                assert_eq!(found, expected, "with heads, {} {cuts:?}", path.display());
                 count += 1;
             }
         }
@@ -122,9 +136,51 @@ fn a_line_that_is_told_by_its_head_stands_once() {
     let expected = whole(&bytes);
     assert_eq!(expected.1, []);
     for cut in (0..1000).step_by(37) {
-        assert_eq!(in_slices(&bytes, &[cut]), expected, "cut at {cut}");
+        assert_eq!(
+            in_slices(&bytes, &[cut], Block::from),
+            expected,
+            "cut at {cut}"
+        );
+        let found = in_slices(&bytes, &[cut], with_heads);
+        assert_eq!(found, expected, "with heads, cut at {cut}");
         assert_eq!(followed(&bytes, &[cut]), expected, "followed from {cut}");
     }
+}
+
+/// Short lines in some blocks of a file; now and then one that is long, cut, glued or empty.
+fn many_lines() -> Vec<u8> {
+    let mut lines = b"{\"seq\":0,\"kind\":\"tape\",\"format\":1,\"id\":\"x\"}\n".to_vec();
+    for seq in 1..7000_u32 {
+        let words = "long ".repeat(if seq % 1501 == 0 { 60_000 } else { 1 });
+        let prev = format!("{seq:032x}");
+        let line = format!(
+            "{{\"seq\":{seq},\"t\":{seq}0,\"kind\":\"tool.call\",\"call\":\"c{seq}\",\"title\":\"\\\"a\\\"\",\"prev\":\"{prev}\",\"args\":\"{words}\"}}"
+        );
+        let whole = match seq % 997 {
+            1 => line.split_at(line.len() / 2).0,
+            _ => &line,
+        };
+        lines.extend(whole.as_bytes());
+        let between = match seq % 499 {
+            2 => "",
+            3 => "\n\n",
+            _ => "\n",
+        };
+        lines.extend(between.as_bytes());
+    }
+    lines
+}
+
+#[test]
+fn a_large_file_that_is_read_by_a_thread_is_the_tape_that_lies_in_memory() {
+    let bytes = many_lines();
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&bytes).unwrap();
+    let mut state = State::default();
+    let tape = Tape::read(TapeBytes::File(Arc::new(file)), &mut state).unwrap();
+    let expected = whole(&bytes);
+    assert!(expected.1.len() > 20, "{} problems", expected.1.len());
+    assert_eq!((told(&tape, &state), tape.problems()), expected);
 }
 
 proptest! {

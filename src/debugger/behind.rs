@@ -194,7 +194,7 @@ impl Behind {
                 block.truncate(filled);
                 self.shared.lock().read = self.at;
                 self.shared.changed.notify_all();
-                return Ok(Some(Block::Read(block)));
+                return Ok(Some(block.into()));
             }
             match failure {
                 _ if !is_over => self.shared.wait_soon(),

@@ -140,7 +140,7 @@ impl Debugger {
     /// is.
     pub fn take_in(&mut self, rest: &mut Rest, slice: Slice) {
         let Slice(block) = slice;
-        rest.taken.done += block.len() as u64;
+        rest.taken.done += block.bytes().len() as u64;
         // The files of a run break nothing off.
         let state = Arc::make_mut(&mut self.state);
         let _ = self.tape.take(&mut rest.growth, &block, state);

@@ -10,7 +10,7 @@ use super::TapeBytes;
 use super::blobs::BlobCache;
 use super::index::{Growth, Index, IndexSink};
 use super::lines::to_text;
-use super::read_ahead::ReadAhead;
+use super::read_ahead::{Block, ReadAhead};
 use super::scan::ScanEnd;
 use super::wire::v1::{decode_event, parse_record, scan_head};
 use super::wire::{Line, RawHead};
@@ -102,7 +102,7 @@ impl Tape {
     pub fn take(
         &mut self,
         growth: &mut Growth,
-        block: &[u8],
+        block: &Block,
         sink: &mut impl IndexSink,
     ) -> ControlFlow<()> {
         let flow = growth.take(block, Arc::make_mut(&mut self.index), &self.bytes, sink);

@@ -1,20 +1,25 @@
-//! Reads a tape block by block, on a thread of its own: the next blocks come from the disk
-//! while one is looked at.
+//! Reads a tape block by block, on a thread of its own: the next blocks come from the disk,
+//! and the heads of their lines are found, while one is looked at.
 //!
 //! The tape is read and not mapped, so that one that is cut meanwhile has an end there, and
 //! does not raise a signal. One that is in memory is looked at where it lies, and a few bytes,
 //! as a tape that is followed brings them, are read without a thread.
 
 use std::io;
-use std::ops::Deref;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread;
 
 use super::TapeBytes;
+use super::heads::Heads;
 
-/// Bytes read at once.
-const BLOCK: usize = 1 << 21;
+/// Bytes read at once: so few that all blocks stay in the processor's cache, where they are
+/// copied to, and looked at, several times faster than in memory.
+const BLOCK: usize = 1 << 18;
+/// Blocks begin at a multiple of this: what the system copies to places that are a little
+/// behind one (as those of the allocator are), some processors copy four times slower.
+const EVEN: usize = 64;
 /// Fewer bytes than this are read before a thread has begun.
 const FEW: u64 = 1 << 17;
 /// Blocks that wait to be taken.
@@ -27,30 +32,61 @@ pub struct ReadAhead(Source);
 #[derive(Debug)]
 enum Source {
     Thread {
-        blocks: Receiver<io::Result<Vec<u8>>>,
-        spent: Sender<Vec<u8>>,
+        blocks: Receiver<io::Result<Block>>,
+        spent: Sender<Block>,
     },
     /// What is in memory, or not much, is one block, once.
     Once(Option<Block>),
 }
 
-/// Some bytes of a tape.
+/// Some bytes of a tape, in which the heads may have been found already.
 #[derive(Debug)]
-pub enum Block {
-    /// That were read.
-    Read(Vec<u8>),
+pub struct Block {
+    bytes: Bytes,
+    heads: Heads,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    /// That were read, to this part of a room.
+    Read(Vec<u8>, Range<usize>),
     /// From an offset on, where they lie in memory.
     Memory(Arc<[u8]>, usize),
 }
 
-impl Deref for Block {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::Read(bytes) => bytes,
-            Self::Memory(bytes, from) => bytes.get(*from..).unwrap_or_default(),
+impl Block {
+    fn of(bytes: Bytes) -> Self {
+        Self {
+            bytes,
+            heads: Heads::default(),
         }
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Read(room, part) => room.get(part.clone()).unwrap_or_default(),
+            Bytes::Memory(bytes, from) => bytes.get(*from..).unwrap_or_default(),
+        }
+    }
+
+    /// Finds the heads in it.
+    pub fn with_heads(mut self) -> Self {
+        let mut heads = std::mem::take(&mut self.heads);
+        heads.find(self.bytes());
+        Self { heads, ..self }
+    }
+
+    /// The heads that were found.
+    pub(super) const fn heads(&self) -> &Heads {
+        &self.heads
+    }
+}
+
+impl From<Vec<u8>> for Block {
+    fn from(bytes: Vec<u8>) -> Self {
+        let all = 0..bytes.len();
+        Self::of(Bytes::Read(bytes, all))
     }
 }
 
@@ -60,13 +96,13 @@ impl ReadAhead {
         if let TapeBytes::Memory(bytes) = bytes {
             let from = usize::try_from(from).unwrap_or(usize::MAX);
             let is_there = from < bytes.len();
-            let block = is_there.then_some(Block::Memory(bytes, from));
+            let block = is_there.then(|| Block::of(Bytes::Memory(bytes, from)));
             return Ok(Self(Source::Once(block)));
         }
         let rest = bytes.len()?.saturating_sub(from);
         if rest <= FEW {
             let few = read_few(&bytes, from, rest as usize)?;
-            let block = (!few.is_empty()).then_some(Block::Read(few));
+            let block = (!few.is_empty()).then(|| few.into());
             return Ok(Self(Source::Once(block)));
         }
         let (full, blocks) = mpsc::sync_channel(AHEAD);
@@ -80,7 +116,7 @@ impl ReadAhead {
         match &mut self.0 {
             Source::Once(block) => Ok(block.take()),
             Source::Thread { blocks, .. } => match blocks.recv() {
-                Ok(block) => block.map(|bytes| Some(Block::Read(bytes))),
+                Ok(block) => block.map(Some),
                 // The thread ends behind the last block.
                 Err(mpsc::RecvError) => Ok(None),
             },
@@ -89,9 +125,9 @@ impl ReadAhead {
 
     /// Gives a block back that was looked at, to be filled again.
     pub fn give_back(&self, block: Block) {
-        if let (Source::Thread { spent, .. }, Block::Read(bytes)) = (&self.0, block) {
+        if let Source::Thread { spent, .. } = &self.0 {
             // A thread that has reached the end wants no block back.
-            let _ = spent.send(bytes);
+            let _ = spent.send(block);
         }
     }
 }
@@ -110,26 +146,42 @@ fn read_few(bytes: &TapeBytes, from: u64, count: usize) -> io::Result<Vec<u8>> {
     Ok(few)
 }
 
-/// Sends full blocks, in buffers that came back empty, to the end or the first error.
+/// Sends full blocks, in the room of those that came back, to the end or the first error.
 fn read(
     bytes: &TapeBytes,
     from: u64,
-    full: &SyncSender<io::Result<Vec<u8>>>,
-    empty: &Receiver<Vec<u8>>,
+    full: &SyncSender<io::Result<Block>>,
+    spent: &Receiver<Block>,
 ) {
+    // With one processor alone, nothing is gained by finding heads ahead.
+    let has_others = thread::available_parallelism().is_ok_and(|count| count.get() > 1);
     let mut at = from;
     loop {
-        let mut block = empty.try_recv().unwrap_or_else(|_| vec![0; BLOCK]);
-        block.resize(BLOCK, 0);
-        let read = match bytes.read_at(at, &mut block) {
+        let (mut room, heads) = match spent.try_recv() {
+            Ok(Block {
+                bytes: Bytes::Read(room, _),
+                heads,
+            }) if room.len() == BLOCK + EVEN => (room, heads),
+            _ => (vec![0; BLOCK + EVEN], Heads::default()),
+        };
+        let start = room.as_ptr().align_offset(EVEN).min(EVEN);
+        let even = room.get_mut(start..start + BLOCK).unwrap_or_default();
+        let read = match bytes.read_at(at, even) {
             Ok(0) => return,
             read => read,
         };
         let is_end = read.is_err();
         let read = read.map(|count| {
             at += count as u64;
-            block.truncate(count);
-            block
+            let block = Block {
+                bytes: Bytes::Read(room, start..start + count),
+                heads,
+            };
+            if has_others {
+                block.with_heads()
+            } else {
+                block
+            }
         });
         if full.send(read).is_err() || is_end {
             return;

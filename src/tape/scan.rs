@@ -2,12 +2,11 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::mpsc;
-use std::thread;
 
 use super::TapeBytes;
+use super::heads::{FoundHead, Heads, lines_of};
 use super::lines::{Piece, read_line, to_text};
-use super::read_ahead::ReadAhead;
+use super::read_ahead::{Block, ReadAhead};
 use super::wire::v1::{decode_blob, parse_record, scan_head_into};
 use super::wire::{Enc, RawHead};
 use crate::model::{BlobHash, Kind, Problem, ProblemKind};
@@ -60,14 +59,6 @@ pub struct ScanEnd {
 
 /// A head that is longer than this is read as a whole line.
 const HEAD_LIMIT: usize = 1 << 16;
-/// Fewer bytes than this are scanned before a thread has begun.
-const WORTH_A_THREAD: usize = 1 << 17;
-/// Where lines are longer than this on the average, there is not much to scan.
-const SHORT: u64 = 1 << 10;
-/// Lines that one thread hands to the other at once.
-const LINES_AT_ONCE: usize = 128;
-/// How many times as many may wait.
-const SCANNED_AHEAD: usize = 4;
 
 /// Walks the lines from `start` to the end of the bytes.
 pub fn scan(bytes: &TapeBytes, start: ScanEnd, sink: &mut impl ScanSink) -> io::Result<ScanEnd> {
@@ -91,11 +82,10 @@ pub(super) struct Walk {
     open: Vec<u8>,
     /// The head of the open line was enough and is told: the rest is passed over.
     is_passing: bool,
-    /// There is more than one, so that a second thread gains something.
-    has_processors: bool,
 }
 
 /// A whole line, and its head if that is in the fixed order.
+#[derive(Default)]
 struct Line<'a> {
     bytes: &'a [u8],
     head: Option<RawHead<'a>>,
@@ -108,7 +98,6 @@ impl Walk {
             end: ScanEnd { torn: 0, ..start },
             open: Vec::new(),
             is_passing: false,
-            has_processors: thread::available_parallelism().is_ok_and(|count| count.get() > 1),
         }
     }
 
@@ -118,48 +107,35 @@ impl Walk {
     }
 
     /// Takes the next bytes, of any length.
-    pub(super) fn take(&mut self, block: &[u8], sink: &mut impl ScanSink) -> ControlFlow<()> {
-        let mut rest = block;
-        if self.end.torn > 0 {
-            let Some(newline) = memchr::memchr(b'\n', block) else {
-                return self.open(block, sink);
-            };
-            let (last, after) = block.split_at(newline);
-            self.close(last, sink)?;
-            rest = after.get(1..).unwrap_or_default();
-        }
-        let whole = memchr::memrchr(b'\n', rest).map_or(0, |last| last + 1);
-        let (lines, start) = rest.split_at(whole);
-        self.lines(lines, sink)?;
-        self.open(start, sink)
-    }
-
-    /// Takes whole lines, each with its newline. Where they are many, a second thread scans
-    /// their heads, a few ahead of those that are taken.
-    fn lines(&mut self, lines: &[u8], sink: &mut impl ScanSink) -> ControlFlow<()> {
-        let are_short = self.end.offset < self.end.lines * SHORT;
-        if lines.len() < WORTH_A_THREAD || !are_short || !self.has_processors {
-            return self.lines_in_turn(lines, sink);
-        }
-        let (sender, receiver) = mpsc::sync_channel(SCANNED_AHEAD);
-        let scan_ahead = move || {
-            let mut lines = lines;
-            while !lines.is_empty() && sender.send(scan_some(&mut lines)).is_ok() {}
+    pub(super) fn take(&mut self, block: &Block, sink: &mut impl ScanSink) -> ControlFlow<()> {
+        let bytes = block.bytes();
+        let Some(newline) = memchr::memchr(b'\n', bytes) else {
+            return self.open(bytes, sink);
         };
-        thread::scope(|scope| {
-            match thread::Builder::new().spawn_scoped(scope, scan_ahead) {
-                // The receiver is taken by value: when this ends early, so does the thread.
-                Ok(_) => receiver
-                    .into_iter()
-                    .try_for_each(|some| some.iter().try_for_each(|line| self.line(line, sink))),
-                Err(_) => self.lines_in_turn(lines, sink),
-            }
-        })
+        let (first, rest) = bytes.split_at(newline);
+        if self.end.torn > 0 {
+            self.close(first, sink)?;
+        } else {
+            self.line(&Line::of(first), sink)?;
+        }
+        let mut rest = rest.get(1..).unwrap_or_default();
+        self.lines(&mut rest, block.heads(), sink)?;
+        self.open(rest, sink)
     }
 
-    fn lines_in_turn(&mut self, mut lines: &[u8], sink: &mut impl ScanSink) -> ControlFlow<()> {
-        let mut line = Line::unscanned();
-        lines_of(&mut lines).try_for_each(|bytes| {
+    /// Takes whole lines, as far as there are any, and first those whose heads were found.
+    fn lines<'a>(
+        &mut self,
+        lines: &mut &'a [u8],
+        heads: &'a Heads,
+        sink: &mut impl ScanSink,
+    ) -> ControlFlow<()> {
+        let mut line = Line::default();
+        heads.of(lines).try_for_each(|(bytes, head)| {
+            line.read(bytes, head);
+            self.line(&line, sink)
+        })?;
+        lines_of(lines).try_for_each(|bytes| {
             line.scan(bytes);
             self.line(&line, sink)
         })
@@ -221,47 +197,28 @@ impl Walk {
 
 impl<'a> Line<'a> {
     fn of(bytes: &'a [u8]) -> Self {
-        let mut line = Self::unscanned();
+        let mut line = Self::default();
         line.scan(bytes);
         line
     }
 
-    const fn unscanned() -> Self {
-        Self {
-            bytes: &[],
-            head: None,
-        }
-    }
-
     /// Becomes this line. Its head is read in place: it is too large to be copied each time.
     fn scan(&mut self, bytes: &'a [u8]) {
+        self.renew(bytes, |head| scan_head_into(head, bytes));
+    }
+
+    /// The same, where its head was found before.
+    fn read(&mut self, bytes: &'a [u8], found: FoundHead<'_>) {
+        self.renew(bytes, |head| found.read_into(head, bytes));
+    }
+
+    fn renew(&mut self, bytes: &'a [u8], read: impl FnOnce(&mut RawHead<'a>) -> Option<()>) {
         self.bytes = bytes;
         let head = self.head.insert(RawHead::default());
-        if scan_head_into(head, bytes).is_none() {
+        if read(head).is_none() {
             self.head = None;
         }
     }
-}
-
-/// Whole lines, one by one; what is left of `lines` begins with the next one.
-fn lines_of<'a>(lines: &mut &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-    std::iter::from_fn(|| {
-        let (line, after) = lines.split_at(memchr::memchr(b'\n', lines)?);
-        *lines = after.get(1..).unwrap_or_default();
-        Some(line)
-    })
-}
-
-/// The next lines with their heads.
-fn scan_some<'a>(lines: &mut &'a [u8]) -> Vec<Line<'a>> {
-    let mut some = Vec::with_capacity(LINES_AT_ONCE);
-    for bytes in lines_of(lines).take(LINES_AT_ONCE) {
-        some.push(Line::unscanned());
-        if let Some(line) = some.last_mut() {
-            line.scan(bytes);
-        }
-    }
-    some
 }
 
 fn take_line(line: &Line<'_>, end: ScanEnd, sink: &mut impl ScanSink) -> ControlFlow<()> {

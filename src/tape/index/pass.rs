@@ -10,6 +10,7 @@ use super::{BlobId, Index};
 use crate::model::{Kind, Problem, ProblemKind, Seq};
 use crate::tape::TapeBytes;
 use crate::tape::lines::{Piece, read_line};
+use crate::tape::read_ahead::Block;
 use crate::tape::scan::{Record, ScanEnd, ScanSink, Walk, is_event, take_line_carefully};
 use crate::tape::wire::RawHead;
 use crate::tape::wire::v1::parse_record;
@@ -79,7 +80,7 @@ impl Growth {
     /// Takes the next bytes in.
     pub(in crate::tape) fn take(
         &mut self,
-        block: &[u8],
+        block: &Block,
         index: &mut Index,
         bytes: &TapeBytes,
         sink: &mut impl IndexSink,

@@ -22,4 +22,4 @@ pub use directory::{
 pub use encode::{Draft, Encoded, Stored, encode_event};
 pub use head::{Enc, RawHead};
 pub use line::{Line, LineError, parse_record};
-pub use scan::{scan_head, scan_head_into};
+pub use scan::{FieldPlace, find_fields, read_fields, scan_head, scan_head_into};

@@ -238,6 +238,16 @@ impl<'a> RawHead<'a> {
 }
 
 impl<'a> Scalar<'a> {
+    /// A value without quotes.
+    #[inline]
+    pub(super) fn of_word(word: &'a [u8]) -> Self {
+        match word {
+            b"true" => Self::Bool(true),
+            b"false" => Self::Bool(false),
+            number => Self::Number(number),
+        }
+    }
+
     fn text_into(self, field: &mut Option<Text<'a>>) -> Put {
         match self {
             Self::Text(text) => {

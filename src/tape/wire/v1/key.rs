@@ -1,7 +1,7 @@
 //! The names of the head's fields, each as one number, so that a name is told in one step.
 
 /// The name of a field: its bytes, the first one lowest, and quotes behind it up to eight.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key(u64);
 
 /// Eight bytes of this value.

@@ -1,4 +1,9 @@
 //! The fast way into a line: read the head, and nothing behind it.
+//!
+//! A head is large: it has a place for every field, and most of them are empty. Where one
+//! thread finds what another takes, the places of the fields are handed over in its stead.
+
+use std::ops::Range;
 
 use super::head::{Put, RawHead, Scalar};
 use super::key::{Key, eight, zero_bytes};
@@ -16,23 +21,88 @@ pub fn scan_head(line: &[u8]) -> Option<RawHead<'_>> {
     Some(head)
 }
 
-/// The same into an empty head: one is large, and where there are millions of lines it
-/// should not be copied.
+/// The same into an empty head: where there are millions of lines, none should be copied.
 pub fn scan_head_into<'a>(head: &mut RawHead<'a>, line: &'a [u8]) -> Option<()> {
+    let numbers = scan(line, |key, value, _| {
+        match (key, value) {
+            // Of each line; known where they are told, these two cost nothing.
+            (Key::KIND, Scalar::Text(kind)) => head.kind = Some(kind),
+            (Key::PREV, Scalar::Text(prev)) => head.prev = Some(prev),
+            // One of the content before `prev`, or of a wrong type: the careful way decides.
+            _ if head.put(key, value) != Put::Taken => return None,
+            _ => {}
+        }
+        Some(())
+    });
+    [head.seq, head.t] = numbers?.map(Some);
+    Some(())
+}
+
+/// Where in a line a field of its head stands.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldPlace {
+    key: Key,
+    start: u32,
+    end: u32,
+}
+
+/// Finds the fields of a head without reading them: adds their places, and gives the event's
+/// number and time. `None` where the line has to be parsed as a whole; what was added then
+/// means nothing.
+pub fn find_fields(line: &[u8], places: &mut Vec<FieldPlace>) -> Option<[u64; 2]> {
+    u32::try_from(line.len()).ok()?;
+    scan(line, |key, _, Range { start, end }| {
+        places.push(FieldPlace {
+            key,
+            start: start as u32,
+            end: end as u32,
+        });
+        Some(())
+    })
+}
+
+/// What [`scan_head_into`] reads, where [`find_fields`] has been over the line.
+pub fn read_fields<'a>(
+    head: &mut RawHead<'a>,
+    line: &'a [u8],
+    numbers: [u64; 2],
+    places: &[FieldPlace],
+) -> Option<()> {
+    [head.seq, head.t] = numbers.map(Some);
+    for FieldPlace { key, start, end } in places {
+        let value = match line.get(*start as usize..*end as usize)? {
+            [b'"', inside @ .., b'"'] => Scalar::Text(Text::from_inside(inside)),
+            word => Scalar::of_word(word),
+        };
+        if head.put(*key, value) != Put::Taken {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Goes through a head: gives its number and time, and tells of every other field, with the
+/// bytes of the line that its value takes.
+#[inline]
+fn scan<'a>(
+    line: &'a [u8],
+    mut take: impl FnMut(Key, Scalar<'a>, Range<usize>) -> Option<()>,
+) -> Option<[u64; 2]> {
     let (seq, rest) = number(line.strip_prefix(b"{\"seq\":")?)?;
     let (t, rest) = number(rest.strip_prefix(b",\"t\":")?)?;
-    let (kind, mut rest) = text(rest.strip_prefix(b",\"kind\":\"")?)?;
-    head.seq = Some(seq);
-    head.t = Some(t);
-    head.kind = Some(kind);
+    let value = rest.strip_prefix(b",\"kind\":")?;
+    let (kind, mut rest) = text(value.strip_prefix(b"\"")?)?;
+    let place = |value: &[u8], rest: &[u8]| line.len() - value.len()..line.len() - rest.len();
+    take(Key::KIND, Scalar::Text(kind), place(value, rest))?;
     loop {
         let (key, after) = Key::split_from(rest.strip_prefix(b",\"")?)?;
         let value = after.strip_prefix(b"\":")?;
         if key == Key::PREV {
-            head.prev = Some(hash(value.strip_prefix(b"\"")?)?);
-            return Some(());
+            let (prev, rest) = hash(value.strip_prefix(b"\"")?)?;
+            take(Key::PREV, Scalar::Text(prev), place(value, rest))?;
+            return Some([seq, t]);
         }
-        let value = if let Some(inside) = value.strip_prefix(b"\"") {
+        let scalar = if let Some(inside) = value.strip_prefix(b"\"") {
             let (text, after) = text(inside)?;
             rest = after;
             Scalar::Text(text)
@@ -40,16 +110,9 @@ pub fn scan_head_into<'a>(head: &mut RawHead<'a>, line: &'a [u8]) -> Option<()> 
             let end = value.iter().position(|byte| matches!(byte, b',' | b'}'))?;
             let (word, after) = value.split_at_checked(end)?;
             rest = after;
-            match word {
-                b"true" => Scalar::Bool(true),
-                b"false" => Scalar::Bool(false),
-                number => Scalar::Number(number),
-            }
+            Scalar::of_word(word)
         };
-        // A field of the content before `prev`, or one of a wrong type: the careful way decides.
-        if head.put(key, value) != Put::Taken {
-            return None;
-        }
+        take(key, scalar, place(value, rest))?;
     }
 }
 
@@ -90,16 +153,17 @@ fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
-/// A text that is most often the hash of a line: 32 bytes that are looked at all at once.
+/// The same of a text that is most often the hash of a line: 32 bytes that are looked at all at
+/// once.
 #[inline]
-fn hash(bytes: &[u8]) -> Option<Text<'_>> {
-    if let Some((digits, [b'"', ..])) = bytes.split_first_chunk::<32>() {
+fn hash(bytes: &[u8]) -> Option<(Text<'_>, &[u8])> {
+    if let Some((digits, [b'"', rest @ ..])) = bytes.split_first_chunk::<32>() {
         let ends = digits.iter().map(|byte| matches!(byte, b'"' | b'\\'));
         if !ends.fold(false, |any, is_end| any | is_end) {
-            return Some(Text::from_inside(digits));
+            return Some((Text::from_inside(digits), rest));
         }
     }
-    text(bytes).map(|(hash, _)| hash)
+    text(bytes)
 }
 
 /// Splits behind the closing quote of a string whose opening quote was passed.
@@ -165,7 +229,7 @@ mod tests {
             check(&inside, None);
             for prev in [&inside, &format!("{inside}\\\""), &format!("\\\"{inside}")] {
                 let line = format!("{prev}\",\"text\":\"\"}}");
-                let found = hash(line.as_bytes()).map(Text::as_inside);
+                let found = hash(line.as_bytes()).map(|(hash, _)| hash.as_inside());
                 assert_eq!(found, Some(prev.as_bytes()), "{line}");
             }
         }
