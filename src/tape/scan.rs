@@ -175,8 +175,10 @@ impl Walk {
         if self.is_passing {
             return ControlFlow::Continue(());
         }
+        let was_short = self.open.len() < HEAD_LIMIT;
         self.open.extend_from_slice(bytes);
-        if self.open.len() < HEAD_LIMIT {
+        // Looked at once: a line that never ends would be gone through with every block.
+        if !was_short || self.open.len() < HEAD_LIMIT {
             return ControlFlow::Continue(());
         }
         let open = std::mem::take(&mut self.open);
