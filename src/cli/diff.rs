@@ -56,8 +56,8 @@ In a pipe, what is no harmless text (binary files, control characters) travels a
 patch; --text writes it as it is. What no patch can hold is said on standard error. The code is
 0 if nothing is known to differ and 1 if something is.
 
-JSON, one path a line: path, change (A added, M modified, D removed, ? may have been written),
-before and after (certainty), added and removed (lines), patch (the unified diff, or null),
+JSON, one path a line: path, change (A added, M modified, D removed, R renamed, ? may have been
+written), from (the path it had, of a rename, or null), before and after (certainty), added and removed (lines), patch (the unified diff, or null),
 remarks. With --response one object: from and to (steps), added, removed, patch, and changes: the
 same path by path, or null. With --request one object: from and to (steps), basis (what the tape
 holds of the requests: whole, added, what was new in each, or nothing), changes, sections (what
@@ -244,10 +244,11 @@ fn response(run: &Debugger, at: Spot) -> Result<(StepNumber, String), Failure> {
 
 fn object(patch: &Patch) -> Value {
     let text = (!patch.bytes.is_empty()).then(|| String::from_utf8_lossy(&patch.bytes));
-    fields::with_path(
+    fields::with_both_paths(
         &patch.path,
+        patch.from.as_ref(),
         json!({
-            "change": patch.change.letter().to_string(),
+            "change": patch.letter().to_string(),
             "before": patch.certainty.0.as_str(),
             "after": patch.certainty.1.as_str(),
             "added": patch.added,

@@ -15,11 +15,28 @@ pub(super) fn path_fields(path: &TapePath) -> Map<String, Value> {
 
 fn fields_of(path: &[u8]) -> Map<String, Value> {
     let mut fields = Map::new();
-    fields.insert("path".to_owned(), String::from_utf8_lossy(path).into());
-    if std::str::from_utf8(path).is_err() {
-        fields.insert("path_base64".to_owned(), STANDARD.encode(path).into());
-    }
+    insert("path", path, &mut fields);
     fields
+}
+
+fn insert(name: &str, path: &[u8], fields: &mut Map<String, Value>) {
+    fields.insert(name.to_owned(), String::from_utf8_lossy(path).into());
+    if std::str::from_utf8(path).is_err() {
+        fields.insert(format!("{name}_base64"), STANDARD.encode(path).into());
+    }
+}
+
+/// The fields of a path that differs: `from` is the one it had, of a rename, else null.
+pub(super) fn with_both_paths(path: &TapePath, from: Option<&TapePath>, more: Value) -> Value {
+    let mut fields = path_fields(path);
+    fields.insert("from".to_owned(), Value::Null);
+    if let Some(from) = from {
+        insert("from", from.as_bytes(), &mut fields);
+    }
+    if let Value::Object(more) = more {
+        fields.extend(more);
+    }
+    Value::Object(fields)
 }
 
 /// The fields of a path, and these.

@@ -45,7 +45,7 @@ const HELP: &str = "\
 JSON, one object: the fields of `jukebox log --json`; sections (name, lines, omitted: how many
 lines were left out), events (seq, kind, t, title, bytes: the length of its line), omitted_events (how many events there
 are behind these, which are the first 2000), changes (path, change: A added, M modified, D removed,
-? may have been written; before and after: the certainty; modes: before and after, where they
+R renamed, ? may have been written; from: the path it had, of a rename, or null; before and after: the certainty; modes: before and after, where they
 differ; outside: nobody's call did it).
 Texts are made safe to show; --raw gives them as they are.
 With --conversation, one turn a line: step, kind, who, title, outcome, agent, depth, spoken (sort:
@@ -149,10 +149,11 @@ fn event(event: &EventRow) -> Value {
 }
 
 fn change(row: &ChangeRow) -> Value {
-    fields::with_path(
+    fields::with_both_paths(
         &row.path,
+        row.from.as_ref(),
         json!({
-            "change": row.change.letter().to_string(),
+            "change": row.letter().to_string(),
             "before": row.certainty.0.as_str(),
             "after": row.certainty.1.as_str(),
             "modes": row.mode.map(|(before, after)| {
@@ -243,8 +244,8 @@ fn print_change(row: &ChangeRow, out: &mut Output) -> Result<(), Failure> {
     if row.is_outside {
         notes.push("outside change".to_owned());
     }
-    let letter = SafeText::line(&format!("{} ", row.change.letter()));
-    let path = SafeText::from_bytes(row.path.as_bytes());
+    let letter = SafeText::line(&format!("{} ", row.letter()));
+    let path = row.names();
     let notes = match notes.as_slice() {
         [] => SafeText::default(),
         notes => SafeText::line(&format!("  ({})", notes.join(", "))),

@@ -1,6 +1,6 @@
 //! What differs between two places, and in what lines.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::{ChangeRow, Debugger, DiffView, FileContent, ReadError};
@@ -181,32 +181,40 @@ impl Debugger {
 const MOST_MATCHED: usize = 1 << 14;
 
 /// A row for each change. A file that came with the content of one that went is told to
-/// have been renamed, where there are not too many changes; that one keeps its row, too.
+/// have been renamed, where there are not too many changes: one row for both. Nothing is
+/// renamed over the border of the workspace, since what lies outside is not in its patch.
 fn change_rows(changes: Vec<(TapePath, Change)>) -> Vec<ChangeRow> {
     let content = |state: Option<FileState>| match state?.content {
         ContentRef::Blob(blob) => Some(blob),
         _ => None,
     };
-    let mut gone: HashMap<BlobId, VecDeque<TapePath>> = HashMap::new();
+    let mut gone: HashMap<(BlobId, bool), VecDeque<(TapePath, Option<FileState>)>> = HashMap::new();
     let matched = changes.iter().filter(|_| changes.len() <= MOST_MATCHED);
     for (path, change) in matched {
         if change.kind == ChangeKind::Removed
             && let Some(blob) = content(change.before)
         {
-            gone.entry(blob).or_default().push_back(path.clone());
+            let sources = gone.entry((blob, path.is_outside())).or_default();
+            sources.push_back((path.clone(), change.before));
         }
     }
+    let mut renamed = HashSet::new();
     let rows = changes.into_iter().map(|(path, change)| {
-        let mut row = Debugger::change_row(path, &change);
         if change.kind == ChangeKind::Added
             && let Some(blob) = content(change.after)
-            && let Some(sources) = gone.get_mut(&blob)
+            && let Some(sources) = gone.get_mut(&(blob, path.is_outside()))
+            && let Some((from, before)) = sources.pop_front()
         {
-            row.from = sources.pop_front();
+            let mut row = Debugger::change_row(path, &Change { before, ..change });
+            renamed.insert(from.clone());
+            row.from = Some(from);
+            return row;
         }
-        row
+        Debugger::change_row(path, &change)
     });
-    rows.collect()
+    let mut rows: Vec<ChangeRow> = rows.collect();
+    rows.retain(|row| !renamed.contains(&row.path));
+    rows
 }
 
 enum Side {

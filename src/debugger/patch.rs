@@ -7,6 +7,7 @@ mod armour;
 
 use std::sync::Arc;
 
+use super::rows::letter_of;
 use super::{Debugger, FileContent};
 use crate::model::{Certainty, ChangeKind, Cursor, EntryKind, KnownLines, TapePath};
 use crate::text::diff::{self, Named};
@@ -27,6 +28,8 @@ pub enum PatchForm {
 pub struct Patch {
     /// The path.
     pub path: TapePath,
+    /// The path it had, of a rename.
+    pub from: Option<TapePath>,
     /// How it differs.
     pub change: ChangeKind,
     /// How well it is known in the first tree, and in the second.
@@ -62,18 +65,19 @@ impl Debugger {
     ) -> impl Iterator<Item = Patch> + 'a {
         let changes = if std::ptr::eq(self, other) {
             let rows = self.changes(from, to).into_iter();
-            rows.map(|row| (row.path, row.change)).collect::<Vec<_>>()
+            let named = rows.map(|row| (row.path, row.from, row.change));
+            named.collect::<Vec<_>>()
         } else {
             let differences = self.differences(from, (other, to)).into_iter();
-            let named = differences.map(|(path, change, _)| (path, change));
+            let named = differences.map(|(path, change, _)| (path, None, change));
             named.collect()
         };
-        changes.into_iter().filter_map(move |(path, change)| {
-            let before = self.side(from, &path);
+        changes.into_iter().filter_map(move |(path, old_path, change)| {
+            let before = self.side(from, old_path.as_ref().unwrap_or(&path));
             let after = other.side(to, &path);
             let is_same =
                 matches!((&before.1, &after.1), (Side::Lines(one), Side::Lines(two)) if one == two);
-            (!is_same).then(|| patch(path, change, before, after, form))
+            (!is_same).then(|| patch((path, old_path), change, before, after, form))
         })
     }
 
@@ -97,7 +101,7 @@ impl Debugger {
 }
 
 fn patch(
-    path: TapePath,
+    (path, from): (TapePath, Option<TapePath>),
     change: ChangeKind,
     (certainty_before, before): (Certainty, Side),
     (certainty_after, after): (Certainty, Side),
@@ -111,6 +115,7 @@ fn patch(
         bytes: Vec::new(),
         remarks: Vec::new(),
         path,
+        from,
     };
     for (certainty, when) in [(certainty_before, "before"), (certainty_after, "after")] {
         if matches!(certainty, Certainty::Uncertain | Certainty::Redacted) {
@@ -150,6 +155,11 @@ fn patch(
 }
 
 impl Patch {
+    /// One letter for how the path differs, as git prints it.
+    pub fn letter(&self) -> char {
+        letter_of(self.change, self.from.as_ref())
+    }
+
     fn remark(&mut self, words: &str) {
         self.remarks.push(SafeText::line(words));
     }
@@ -162,7 +172,8 @@ impl Patch {
             (None, _) => GitMode::File,
         };
         let path = self.path.as_bytes();
-        let named = [(&old, &new), (&new, &old)].map(|(one, two)| Named {
+        let old_path = self.from.as_ref().map_or(path, TapePath::as_bytes);
+        let named = [(&old, &new, old_path), (&new, &old, path)].map(|(one, two, path)| Named {
             path,
             mode: mode(one, two),
         });

@@ -315,6 +315,33 @@ pub struct ChangeRow {
     pub is_outside: bool,
 }
 
+impl ChangeRow {
+    /// One letter, as git prints it.
+    pub fn letter(&self) -> char {
+        letter_of(self.change, self.from.as_ref())
+    }
+
+    /// The path; of a rename, both: `old → new`.
+    pub fn names(&self) -> SafeText {
+        let path = SafeText::from_bytes(self.path.as_bytes());
+        let Some(from) = &self.from else {
+            return path;
+        };
+        let mut both = SafeText::from_bytes(from.as_bytes());
+        both.push(&SafeText::literal(" → "));
+        both.push(&path);
+        both
+    }
+}
+
+/// One letter for how a path differs, as git prints it; a rename has one of its own.
+pub(super) const fn letter_of(change: ChangeKind, from: Option<&TapePath>) -> char {
+    match from {
+        Some(_) => 'R',
+        None => change.letter(),
+    }
+}
+
 /// The difference of one path between two places.
 #[derive(Clone, Debug)]
 pub struct DiffView {

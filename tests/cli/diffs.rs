@@ -9,7 +9,7 @@ use super::world::{Run, World, program_of_machine};
 const HEADER: &str = r#"{"seq":0,"kind":"tape","format":1,"id":"t"}"#;
 
 /// Each path at step 1 and at step 2: modes, links, binary files, odd names and odd lines.
-const EVENTS: [&str; 21] = [
+const EVENTS: [&str; 27] = [
     r#"{"kind":"prompt","text":"one"}"#,
     r#"{"kind":"fs.write","path":"text","mode":"644","text":"a\nb\nc\n"}"#,
     r#"{"kind":"fs.write","path":"mode","mode":"644","text":"same\n"}"#,
@@ -20,7 +20,13 @@ const EVENTS: [&str; 21] = [
     r#"{"kind":"fs.symlink","path":"becomes-file","target":"text"}"#,
     r#"{"kind":"fs.write","path":"gone","mode":"755","text":"\u0001gone"}"#,
     r#"{"kind":"fs.write","path":"dir/file","mode":"644","text":"no newline"}"#,
+    r#"{"kind":"fs.write","path":"old name","mode":"755","text":"moved\n"}"#,
+    r#"{"kind":"fs.write","path":"place","mode":"644","text":"into a directory of its name"}"#,
     r#"{"kind":"prompt","text":"two"}"#,
+    r#"{"kind":"fs.rename","from":"old name","path":"new/name"}"#,
+    r#"{"kind":"fs.chmod","path":"new/name","mode":"644"}"#,
+    r#"{"kind":"fs.remove","path":"place"}"#,
+    r#"{"kind":"fs.write","path":"place/inside","mode":"644","text":"into a directory of its name"}"#,
     r#"{"kind":"fs.write","path":"text","mode":"644","text":"a\nB\nc\nd"}"#,
     r#"{"kind":"fs.chmod","path":"mode","mode":"755"}"#,
     r#"{"kind":"fs.write","path":"binary","mode":"644","text":"a\u0000c\u0000"}"#,
@@ -49,11 +55,37 @@ fn git_apply_makes_the_second_tree_of_the_first() {
     };
     let world = World::new(&[]);
     tape(&world, "run.jsonl", &EVENTS);
-    tape(&world, "second.jsonl", EVENTS.split_at(10).0);
+    tape(&world, "second.jsonl", EVENTS.split_at(12).0);
     check_patch(&world, &git, "run.jsonl@1", "@2");
     check_patch(&world, &git, "run.jsonl@2", "@1");
     check_patch(&world, &git, "run.jsonl@2", "second.jsonl");
     check_patch(&world, &git, "second.jsonl@0", "run.jsonl@2");
+}
+
+#[test]
+fn a_renamed_file_is_one_row_in_every_list() {
+    let world = World::new(&[]);
+    let events = [
+        r#"{"kind":"fs.write","path":"old","text":"words\n"}"#,
+        r#"{"kind":"prompt","text":"two"}"#,
+        r#"{"kind":"fs.rename","from":"old","path":"new"}"#,
+    ];
+    tape(&world, "run.jsonl", &events);
+    let patch = world.run(&["diff", "run.jsonl@1", "@2"]).stdout();
+    assert_eq!(
+        patch,
+        "diff --git a/old b/new\nrename from old\nrename to new\n"
+    );
+    let rows = world.run(&["diff", "run.jsonl@1", "@2", "--json"]).stdout();
+    assert_eq!(rows.lines().count(), 1, "{rows}");
+    let row: serde_json::Value = serde_json::from_str(&rows).unwrap();
+    assert_eq!(
+        [&row["change"], &row["from"], &row["path"]],
+        ["R", "old", "new"]
+    );
+    let shown = world.run(&["show", "run.jsonl@2"]).stdout();
+    assert!(shown.contains("R old → new\n"), "{shown}");
+    assert!(!shown.contains("D old"), "{shown}");
 }
 
 /// Checks out the first place, applies the diff to the second, and compares with the second
