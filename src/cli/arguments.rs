@@ -203,12 +203,24 @@ impl TapeArgs {
 
     /// Opens the run.
     pub(super) fn open(&self, around: &Environment) -> Result<Debugger, Failure> {
+        self.refuse_a_place()?;
         self.source.open(&self.tape, around)
     }
 
     /// Opens the run for a command that tells its problems itself.
     pub(super) fn open_quietly(&self, around: &Environment) -> Result<Debugger, Failure> {
+        self.refuse_a_place()?;
         self.source.open_quietly(&self.tape, around)
+    }
+
+    /// A place where only a run is meant is not taken for the name of a file.
+    fn refuse_a_place(&self) -> Result<(), Failure> {
+        match split(&self.tape) {
+            Ok((tape, place)) if tape.len() < self.tape.len() => Err(Failure::unusable(format!(
+                "the whole run is meant here, and nothing was done; type it without {place}"
+            ))),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -225,15 +237,15 @@ impl PlaceArgs {
         let spot = self.branch.spot(&run, &place)?;
         Ok(Looked { run, place, spot })
     }
+
+    /// The line that says how far it has come with something that it does to the run.
+    pub(super) fn progress(&self, what: &str, around: &Environment) -> ProgressLine {
+        let tape = split(&self.place).map_or(&*self.place, |(tape, _)| tape);
+        ProgressLine::new(what, &short_name(tape), around)
+    }
 }
 
 impl BranchArgs {
-    /// The branch that was named, or the one that holds the last line.
-    pub(super) fn line(&self, run: &Debugger) -> Result<u16, Failure> {
-        let spot = self.spot(run, &Place::END)?;
-        Ok(run.line_of(spot))
-    }
-
     /// Finds a place. A branch in the place itself wins over the flag.
     pub(super) fn spot(&self, run: &Debugger, place: &Place) -> Result<Spot, Failure> {
         let mut place = place.clone();

@@ -1,10 +1,11 @@
 //! `jukebox log`: a line per step.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::arguments::{BranchArgs, TapeArgs};
+use super::arguments::{Looked, PlaceArgs};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::fields;
@@ -23,9 +24,7 @@ const ACTOR: usize = 10;
 #[command(after_help = HELP)]
 pub(super) struct Args {
     #[command(flatten)]
-    tape: TapeArgs,
-    #[command(flatten)]
-    branch: BranchArgs,
+    place: PlaceArgs,
     /// All branches, each from where it leaves its parent
     #[arg(long, conflicts_with = "branch")]
     all: bool,
@@ -35,9 +34,9 @@ pub(super) struct Args {
 }
 
 const HELP: &str = "\
-Before the title: $ tool, › prompt, ◆ model, ≠ outside change, ┃ transaction, ░ gap; ✗ failed,
-⊘ refused, ‖ interrupted, … pending. Behind it: how long it took, the files it changed, and ¶
-where a note was written to it.
+The steps up to the place are listed. Before the title: $ tool, › prompt, ◆ model, ≠ outside
+change, ┃ transaction, ░ gap; ✗ failed, ⊘ refused, ‖ interrupted, … pending. Behind it: how long
+it took, the files it changed, and ¶ where a note was written to it.
 
 JSON, one step a line: step (its number on the branch), seq (of the event that opened it), kind
 (prompt, model, tool, outside, transaction, gap, other), title, outcome (ok, failed, refused,
@@ -50,9 +49,14 @@ Titles are made safe to show.";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
-        let run = self.tape.open(around)?;
+        if self.all && self.place.names_a_place() {
+            return Err(Failure::unusable(
+                "--all lists every branch to its end; leave out the place, or --all",
+            ));
+        }
+        let Looked { run, spot, .. } = self.place.open(around)?;
         let summary = run.summary();
-        let line = self.branch.line(&run)?;
+        let line = run.line_of(spot);
         let is_wanted = |branch: &&BranchRow| self.all || branch.id == line;
         for branch in summary.branches.iter().filter(is_wanted) {
             // A branch listed beside its parent does not list what they share again.
@@ -60,11 +64,12 @@ impl Args {
                 Some((_, shared)) if self.all => shared.0 + 1,
                 _ => 1,
             };
+            let last = if self.all { branch.steps } else { spot.step.0 };
             let has_title = self.all && summary.branches.len() > 1 && !self.json;
             if has_title {
                 out.line(Style::Strong, &title_of_branch(branch, &summary.branches))?;
             }
-            self.list(&run, branch, first, around, out)?;
+            self.list(&run, branch, first..last + 1, around, out)?;
         }
         Ok(Answer::Yes)
     }
@@ -73,7 +78,7 @@ impl Args {
         &self,
         run: &Debugger,
         branch: &BranchRow,
-        first: u32,
+        steps: Range<u32>,
         around: &Environment,
         out: &mut Output,
     ) -> Result<(), Failure> {
@@ -81,9 +86,10 @@ impl Args {
         let columns = out.has_terminal().then_some(around.columns);
         let problems = run.problems_by_step(branch.id);
         let notes = run.notes();
-        let mut from = first;
-        while from <= branch.steps {
-            for row in run.timeline(branch.id, from..from.saturating_add(PAGE)) {
+        let mut from = steps.start;
+        while from < steps.end {
+            let page = from..from.saturating_add(PAGE).min(steps.end);
+            for row in run.timeline(branch.id, page) {
                 let files = run.paths_changed(branch.id, row.number);
                 let home = run.home_of(branch.id, row.number);
                 let note = notes.get(&(home, row.number)).map(String::as_str);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use serde_json::json;
 
-use super::arguments::{BranchArgs, TapeArgs};
+use super::arguments::{Looked, PlaceArgs};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::output::{Output, Style};
@@ -17,9 +17,7 @@ use crate::text::SafeText;
 #[command(after_help = HELP)]
 pub(super) struct Args {
     #[command(flatten)]
-    tape: TapeArgs,
-    #[command(flatten)]
-    branch: BranchArgs,
+    place: PlaceArgs,
     /// What to look for
     #[arg(required = true)]
     query: Vec<String>,
@@ -30,18 +28,17 @@ pub(super) struct Args {
 
 const HELP: &str = "\
 A line is a hit if all words stand in it, whatever their case; '\"two words\"' are one phrase.
-tool:Bash kind:tool status:failed path:src agent:NAME step:3..7 narrow it down. Without a hit
-the code is 1.
+tool:Bash kind:tool status:failed path:src agent:NAME step:3..7 narrow it down. What lies
+behind the place is not searched. Without a hit the code is 1.
 
 JSON, one hit a line: step, seq, field (where in the event: output, arguments, path …), line
 (made safe to show).";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
-        let run = self.tape.open(around)?;
-        let line = self.branch.line(&run)?;
-        let search = Search::new(&self.query.join(" "), line)?;
-        let progress = RefCell::new(self.tape.progress("search", around));
+        let Looked { run, spot, .. } = self.place.open(around)?;
+        let search = Search::new(&self.query.join(" "), run.line_of(spot))?.up_to(spot.step);
+        let progress = RefCell::new(self.place.progress("search", around));
         let (mut hits, mut written) = (0_u64, Ok(()));
         let is_over = Cell::new(false);
         let mut tell = |done| {

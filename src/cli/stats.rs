@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::arguments::{BranchArgs, TapeArgs};
+use super::arguments::{Looked, PlaceArgs};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::fields;
 use super::output::{Output, Style};
-use crate::debugger::{ChurnRow, Statistics, ToolRow};
+use crate::debugger::{ChurnRow, Count, Statistics, ToolRow};
 use crate::text::{SafeText, human, width};
 
 /// Count what a run took: time, tokens, tools and their failures, files and their changes
@@ -17,16 +17,15 @@ use crate::text::{SafeText, human, width};
 #[command(after_help = HELP)]
 pub(super) struct Args {
     #[command(flatten)]
-    tape: TapeArgs,
-    #[command(flatten)]
-    branch: BranchArgs,
+    place: PlaceArgs,
     /// One JSON object
     #[arg(long)]
     json: bool,
 }
 
 const HELP: &str = "\
-Times are those that the tape knows: a call without an end counts as none.
+What lies behind the place is not counted. Times are those that the tape knows: a call without an
+end counts as none.
 
 JSON: steps, failed (steps that failed, were refused or interrupted), duration, model_time and
 tool_time (all in microseconds), responses, tokens (input, output, from_cache, into_cache),
@@ -41,11 +40,11 @@ const NAMES: usize = 44;
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
-        let run = self.tape.open(around)?;
-        let line = self.branch.line(&run)?;
-        let mut progress = self.tape.progress("count", around);
+        let Looked { run, spot, .. } = self.place.open(around)?;
+        let count = Count::new(run.line_of(spot)).up_to(spot.step);
+        let mut progress = self.place.progress("count", around);
         let statistics =
-            progress.watch(|tell| run.statistics(line, tell).ok_or(Failure::stopped()))?;
+            progress.watch(|tell| run.statistics(count, tell).ok_or(Failure::stopped()))?;
         if self.json {
             out.json(&object(&statistics))?;
         } else {

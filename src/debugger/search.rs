@@ -40,6 +40,8 @@ struct Query {
 pub struct Search {
     query: Query,
     line: u16,
+    /// The last step to be looked through.
+    last: StepNumber,
     /// The steps that were looked through.
     done: u32,
     /// In the next one, the event to go on with.
@@ -54,9 +56,16 @@ impl Search {
         Ok(Self {
             query: Query::parse(query)?,
             line,
+            last: StepNumber(u32::MAX),
             done: 0,
             next: None,
         })
+    }
+
+    /// Only up to this step.
+    #[must_use]
+    pub fn up_to(self, last: StepNumber) -> Self {
+        Self { last, ..self }
     }
 }
 
@@ -96,7 +105,7 @@ impl Debugger {
         is_enough: &mut dyn FnMut() -> bool,
         hit: &mut dyn FnMut(HitRow),
     ) -> ControlFlow<()> {
-        while search.done < self.steps_on(search.line) {
+        while search.done < self.steps_to_search(search) {
             let number = StepNumber(search.done + 1);
             if let Some(step) = self.tape.index.step_on(search.line, number)
                 && (search.next.is_some() || self.step_matches(&search.query, step, number))
@@ -117,9 +126,13 @@ impl Debugger {
     pub fn searched(&self, search: &Search) -> Progress {
         Progress {
             done: search.done.into(),
-            of: self.steps_on(search.line).into(),
+            of: self.steps_to_search(search).into(),
             unit: Unit::Steps,
         }
+    }
+
+    fn steps_to_search(&self, search: &Search) -> u32 {
+        self.steps_on(search.line).min(search.last.0)
     }
 
     fn step_matches(&self, query: &Query, step: u32, number: StepNumber) -> bool {

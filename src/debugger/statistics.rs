@@ -100,6 +100,8 @@ impl Statistics {
 #[derive(Clone, Debug)]
 pub struct Count {
     line: u16,
+    /// The last step to be counted.
+    last: StepNumber,
     /// The steps that were counted.
     done: u32,
     statistics: Statistics,
@@ -114,6 +116,7 @@ impl Count {
     pub fn new(line: u16) -> Self {
         Self {
             line,
+            last: StepNumber(u32::MAX),
             done: 0,
             statistics: Statistics::default(),
             tools: BTreeMap::new(),
@@ -121,6 +124,12 @@ impl Count {
             start: None,
             end: 0,
         }
+    }
+
+    /// Only up to this step.
+    #[must_use]
+    pub fn up_to(self, last: StepNumber) -> Self {
+        Self { last, ..self }
     }
 
     /// What was counted.
@@ -170,8 +179,7 @@ impl Count {
 impl Debugger {
     /// A branch in numbers; `None` if `tell` breaks it off. Costs a read of the line that
     /// opened each step, and of each answer of the model.
-    pub fn statistics(&self, line: u16, tell: &mut Tell<'_>) -> Option<Statistics> {
-        let mut count = Count::new(line);
+    pub fn statistics(&self, mut count: Count, tell: &mut Tell<'_>) -> Option<Statistics> {
         loop {
             let mut left = PART;
             let mut is_enough = || {
@@ -194,7 +202,7 @@ impl Debugger {
         count: &mut Count,
         is_enough: &mut dyn FnMut() -> bool,
     ) -> ControlFlow<()> {
-        while count.done < self.steps_on(count.line) {
+        while count.done < self.steps_to_count(count) {
             count.done += 1;
             let number = StepNumber(count.done);
             let Some(row) = self.row(count.line, number) else {
@@ -218,9 +226,13 @@ impl Debugger {
     pub fn counted(&self, count: &Count) -> Progress {
         Progress {
             done: count.done.into(),
-            of: self.steps_on(count.line).into(),
+            of: self.steps_to_count(count).into(),
             unit: Unit::Steps,
         }
+    }
+
+    fn steps_to_count(&self, count: &Count) -> u32 {
+        self.steps_on(count.line).min(count.last.0)
     }
 
     fn add_usage(&self, line: u16, number: StepNumber, statistics: &mut Statistics) {

@@ -15,6 +15,7 @@ mod long_steps;
 mod notes;
 mod nothing_runs;
 mod pipes;
+mod places;
 mod readme;
 mod restores;
 mod themes;

@@ -3,7 +3,7 @@
 use std::fmt::{Debug, Write as _};
 use std::ops::ControlFlow;
 
-use jukebox::debugger::{Debugger, Direction, Expanded, Search};
+use jukebox::debugger::{Count, Debugger, Direction, Expanded, Search};
 use jukebox::model::{Place, StepNumber};
 
 /// What a run answers, a line for each question.
@@ -20,7 +20,7 @@ pub(crate) fn answers(run: &Debugger) -> String {
         let line = branch.id;
         say("strip", &run.strip(line, 50));
         say("agents", &run.agents(line));
-        say("statistics", &run.statistics(line, &mut on));
+        say("statistics", &run.statistics(Count::new(line), &mut on));
         say("problems by step", &run.problems_by_step(line));
         for query in ["e", "tool:bash", "status:failed", "path:a"] {
             let mut hits = Vec::new();
