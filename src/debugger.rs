@@ -49,7 +49,9 @@ pub use checkout::{
 };
 pub use compact::{CompactError, CompactOptions, Compacted};
 pub use compare::{Alignment, LeafRow, Pair, Parts, Relation, Stretch, Tally};
-pub use context::{ContextCell, ContextRun, ContextView, ReadRow, Recorded, Staleness, TurnTokens};
+pub use context::{
+    ContextCell, ContextRun, ContextView, LeadingSection, ReadRow, Recorded, Staleness, TurnTokens,
+};
 pub use conversation::{Spoken, Turn, Utterance};
 pub use environment::{EffectRow, EnvironmentView};
 pub use files::Expanded;

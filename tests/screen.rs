@@ -37,6 +37,8 @@ mod left;
 mod marks;
 #[path = "screen/mouse.rs"]
 mod mouse;
+#[path = "screen/narrow.rs"]
+mod narrow;
 #[path = "screen/nested.rs"]
 mod nested;
 #[path = "screen/notes.rs"]

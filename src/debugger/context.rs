@@ -6,6 +6,8 @@
 
 mod words;
 
+pub use self::words::LeadingSection;
+
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::ops::Range;

@@ -309,6 +309,12 @@ impl App {
         area.map_or(0, |area| usize::from(area.height))
     }
 
+    /// Columns of content that a pane shows.
+    pub(super) fn width_of(&self, pane: Pane) -> usize {
+        let area = self.layout().and_then(|layout| layout.content(pane));
+        area.map_or(0, |area| usize::from(area.width))
+    }
+
     /// The branch the playhead is on.
     pub(super) fn branch(&self) -> Option<&BranchRow> {
         let id = self.travel.stop?.branch;

@@ -187,6 +187,7 @@ impl App {
             }
             return;
         };
+        file.columns = usize::from(area.width);
         let (at, path) = (at.cursor, file.path.clone());
         file.open.want(Job::File { at, path }, &mut self.desk);
         let Some(open) = file.file().filter(|open| !open.document.is_empty()) else {
@@ -206,6 +207,7 @@ impl App {
     }
 
     fn demand_diff(&mut self, at: Spot, width: u16) {
+        self.diff.columns = usize::from(width);
         let (view, of) = (self.diff.effective_view(), self.counterpart());
         if view == View::Files {
             if let Some(changes) = self.diff.changes.current()

@@ -8,7 +8,10 @@ use ratatui::layout::{Margin, Rect};
 
 use super::app::App;
 use super::layout::scrolled;
+use super::panes::FilePane;
+use super::scroll::Extent;
 use super::theme::Role;
+use crate::model::Certainty;
 use crate::text::{SafeText, human, width};
 
 /// Where the panes have fewer rows than this, an overlay covers the header, too.
@@ -47,7 +50,7 @@ impl OverlaySort {
     /// It gets no wider than this.
     const fn widest(self) -> u16 {
         match self {
-            Self::Help => 156,
+            Self::Help => 160,
             Self::Notices => 84,
         }
     }
@@ -78,9 +81,20 @@ impl Sheet {
         )
     }
 
-    /// Whether not all rows are in view.
-    pub(super) fn is_long(&self) -> bool {
-        self.rows.len() > usize::from(self.inside().height)
+    /// What of it is in view; `None` where that is all.
+    pub(super) fn extent(&self, top: usize) -> Option<Extent> {
+        let inside = self.inside();
+        let shown = usize::from(inside.height);
+        (self.rows.len() > shown && shown > 0).then(|| Extent {
+            bar: Rect {
+                x: self.area.right() - 1,
+                width: 1,
+                ..inside
+            },
+            first: self.first_row(top),
+            shown,
+            total: self.rows.len(),
+        })
     }
 }
 
@@ -88,21 +102,22 @@ impl App {
     /// The overlay that is open, in the middle of the panes.
     pub(super) fn sheet(&self) -> Option<Sheet> {
         let (overlay, layout) = self.overlay.zip(self.layout())?;
-        // A small screen is covered, but for the hints.
-        let body = if layout.body.height < SMALL {
-            Rect::new(0, 0, layout.body.width, layout.footer.y)
-        } else {
-            layout.body
-        };
-        let width = body.width.min(overlay.sort.widest());
+        let width = layout.body.width.min(overlay.sort.widest());
         let columns = usize::from(width - 4);
         let rows = match overlay.sort {
             OverlaySort::Help => help::rows(columns),
             OverlaySort::Notices => notices(self, columns),
         };
-        let height = u16::try_from(rows.len() + 2)
-            .unwrap_or(u16::MAX)
-            .min(body.height);
+        let whole = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX);
+        // All is covered but for the hints where the screen is small, or that shows the rest.
+        let all = Rect::new(0, 0, layout.body.width, layout.footer.y);
+        let body =
+            if layout.body.height < SMALL || (layout.body.height < whole && whole <= all.height) {
+                all
+            } else {
+                layout.body
+            };
+        let height = whole.min(body.height);
         let area = Rect {
             x: body.x + (body.width - width) / 2,
             y: body.y + (body.height - height) / 2,
@@ -113,13 +128,38 @@ impl App {
     }
 }
 
+/// What is to be known of the file that is open, or else of the difference that is shown: the
+/// panes may have too little room for it.
+fn about_file(app: &App, columns: usize) -> Vec<Row> {
+    let file = app.state.file.as_ref().and_then(FilePane::file);
+    let (name, said) = match (file, app.diff.difference()) {
+        (Some(file), _) => {
+            let view = &file.view;
+            let is_sure = view.certainty == Certainty::Exact;
+            let certainty = (!is_sure).then(|| SafeText::literal(view.certainty.as_str()));
+            let said: Vec<SafeText> = certainty.into_iter().chain(view.remarks.clone()).collect();
+            (SafeText::from_bytes(view.path.as_bytes()), said)
+        }
+        (None, Some(view)) => (view.change.names(), view.remarks.clone()),
+        (None, None) => return Vec::new(),
+    };
+    if said.is_empty() {
+        return Vec::new();
+    }
+    let name = width::fit_middle(&name, columns);
+    let lines = said.iter().flat_map(|text| width::wrap(text, columns));
+    let lines = lines.map(|line| vec![(line, Role::Warning)]);
+    let head = std::iter::once(vec![(name, Role::Strong)]);
+    head.chain(lines).chain([Row::new()]).collect()
+}
+
 /// What the façade has to say, and what is wrong with the file.
 fn notices(app: &App, columns: usize) -> Vec<Row> {
     let Some(summary) = app.summary.get() else {
         return Vec::new();
     };
     let problems = app.problems.get().map_or(&[][..], Vec::as_slice);
-    let mut rows = Vec::new();
+    let mut rows = about_file(app, columns);
     for text in summary.notices.iter().chain(problems) {
         let lines = width::wrap(text, columns.saturating_sub(2));
         for (index, line) in lines.into_iter().enumerate() {
@@ -131,7 +171,9 @@ fn notices(app: &App, columns: usize) -> Vec<Row> {
         }
     }
     let words = match summary.problems - problems.len().min(summary.problems) {
-        0 if rows.is_empty() => "Every line of the tape was read, and nothing is missing.".into(),
+        0 if summary.notices.is_empty() && problems.is_empty() => {
+            "Every line of the tape was read, and nothing is missing.".into()
+        }
         0 => return rows,
         more => {
             let more = human::plural(more as u64, "more problem", "more problems");

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::document::Document;
-use crate::debugger::{ContextCell, ContextRun, RequestView, Section, StepDetail};
+use crate::debugger::{ContextCell, ContextRun, LeadingSection, RequestView, Section, StepDetail};
+use crate::model::StepNumber;
 use crate::text::json_diff::{self, LineKind};
 use crate::text::{Align, JsonChange, JsonChangeKind, SafeText, human, width};
 
@@ -73,6 +74,8 @@ pub enum ReadingRow {
     },
     /// Text.
     Line(SafeText),
+    /// Text that is about a step, and leads to it.
+    Lead(StepNumber, SafeText),
     /// Something the program says about the text.
     Remark(SafeText),
     /// A line of a change.
@@ -95,15 +98,31 @@ pub fn step(detail: StepDetail, columns: u16) -> StepReading {
 /// Sets what is to be read of a run's context in lines of at most `columns`.
 pub fn context_run(run: ContextRun, columns: u16) -> ContextLines {
     ContextLines {
-        rows: sections(&run.sections(), usize::from(columns)),
+        rows: leading(&run.sections(), usize::from(columns)),
         cells: run.cells,
     }
 }
 
 /// Sets the sections of a step in lines of at most `columns`.
 pub fn sections(sections: &[Section], columns: usize) -> Vec<ReadingRow> {
+    set(sections.iter().map(|section| (section, &[][..])), columns)
+}
+
+/// Sets sections whose lines lead to steps in lines of at most `columns`.
+pub fn leading(sections: &[LeadingSection], columns: usize) -> Vec<ReadingRow> {
+    let parts = sections
+        .iter()
+        .map(|leading| (&leading.section, &leading.steps[..]));
+    set(parts, columns)
+}
+
+/// Sets sections in lines. The second of each are the steps that its first lines lead to.
+fn set<'a>(
+    sections: impl Iterator<Item = (&'a Section, &'a [Option<StepNumber>])>,
+    columns: usize,
+) -> Vec<ReadingRow> {
     let mut rows = Vec::new();
-    for section in sections {
+    for (section, steps) in sections {
         if !rows.is_empty() {
             rows.push(ReadingRow::Blank);
         }
@@ -111,7 +130,13 @@ pub fn sections(sections: &[Section], columns: usize) -> Vec<ReadingRow> {
             name: section.name.clone(),
             has_hidden: section.has_hidden,
         });
-        rows.extend(lines(&section.lines, columns));
+        for (index, line) in section.lines.iter().enumerate() {
+            let step = steps.get(index).copied().flatten();
+            rows.extend(wrap(line, columns).into_iter().map(|line| match step {
+                Some(step) => ReadingRow::Lead(step, line),
+                None => ReadingRow::Line(line),
+            }));
+        }
         if section.omitted > 0 {
             let more = human::plural(section.omitted as u64, "more line", "more lines");
             rows.push(ReadingRow::Remark(SafeText::line(&format!("… {more}"))));
@@ -259,7 +284,9 @@ mod tests {
         let rows = sections(&[section("a", "x", 2), section("b", "", 0)], 20);
         let words = |row: &ReadingRow| match row {
             ReadingRow::Heading { name, .. } => format!("# {name}"),
-            ReadingRow::Line(text) | ReadingRow::Remark(text) => text.to_string(),
+            ReadingRow::Line(text) | ReadingRow::Remark(text) | ReadingRow::Lead(_, text) => {
+                text.to_string()
+            }
             ReadingRow::Change(line) => line.text.to_string(),
             ReadingRow::Blank => String::new(),
         };

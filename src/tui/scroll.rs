@@ -137,9 +137,8 @@ impl App {
                         let turn = u32::try_from(turn).unwrap_or(u32::MAX);
                         self.state.conversation.choose(turn);
                     }
-                    StateView::Context | StateView::Environment | StateView::Numbers => {
-                        self.state.view_top = first;
-                    }
+                    StateView::Context => self.state.scroll_context_to(first, extent.shown),
+                    StateView::Environment | StateView::Numbers => self.state.view_top = first,
                 },
             },
             Pane::Diff => self.diff.top = first,

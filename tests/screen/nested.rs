@@ -10,7 +10,7 @@ use crate::{InlineWorker, Screen};
 
 /// A tape that is being written by hand.
 #[derive(Default)]
-struct Tape {
+pub(crate) struct Tape {
     lines: String,
     seq: u64,
 }
@@ -65,8 +65,13 @@ impl Tape {
         self.event("model.response", fields);
     }
 
+    /// What stands on it.
+    pub(crate) fn lines(&self) -> &str {
+        &self.lines
+    }
+
     /// The screen on it, at its end.
-    fn open(&self, columns: u16, rows: u16) -> (TempDir, Screen<InlineWorker>) {
+    pub(crate) fn open(&self, columns: u16, rows: u16) -> (TempDir, Screen<InlineWorker>) {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join("run.jsonl");
         std::fs::write(&path, &self.lines).unwrap();
@@ -84,7 +89,7 @@ fn ok() -> Value {
 }
 
 /// Steps 4 to 9 are those of a sub-agent; 7 and 8 of one that it started.
-fn run() -> Tape {
+pub(crate) fn run() -> Tape {
     let mut tape = Tape::new();
     let (main, one, two) = (json!({}), json!({"agent": "a1"}), json!({"agent": "a2"}));
     tape.event("prompt", json!({"name": "system", "text": "Be careful."}));
@@ -304,6 +309,50 @@ fn the_context_says_what_was_seen_and_how_stale_it_is() {
     screen.keys(": 8 Enter");
     screen.shows("tokens by turn of sub-agent reader");
     screen.shows("src/a.rs: read at 7");
+}
+
+#[test]
+fn a_turn_of_the_conversation_leads_to_its_step() {
+    let (_directory, mut screen) = run().open(160, 45);
+    screen.keys("1 0 G V k k");
+    let chosen = |screen: &Screen<InlineWorker>| {
+        let text = screen.text();
+        let (_, rest) = text.split_once("turn ").unwrap();
+        rest.chars()
+            .take_while(char::is_ascii_digit)
+            .collect::<String>()
+    };
+    let turn = chosen(&screen);
+    screen.shows("Enter go there");
+    screen.keys("Enter");
+    assert_eq!(screen.step().to_string(), turn);
+    screen.shows("2 Conversation");
+    screen.keys("u");
+    assert_eq!(screen.step(), 10);
+}
+
+#[test]
+fn a_row_of_the_context_leads_to_its_step() {
+    for (columns, rows) in [(160, 45), (60, 20)] {
+        let (_directory, mut screen) = run().open(columns, rows);
+        screen.keys("2 V V");
+        // The head of the first section is about no step.
+        screen.keys("Enter");
+        screen.shows("about no step");
+        screen.keys("G k k k k k k");
+        let mut tries = 0;
+        while !screen.text().contains("Enter go there") {
+            screen.keys("k");
+            tries += 1;
+            assert!(tries < 60, "{}", screen.text());
+        }
+        let before = screen.step();
+        screen.keys("Enter");
+        assert_ne!(screen.step(), before);
+        screen.shows("2 Context @");
+        screen.keys("u");
+        assert_eq!(screen.step(), before);
+    }
 }
 
 #[test]

@@ -137,12 +137,13 @@ fn what_lines_do_not_show_is_said_in_words() {
 
 #[test]
 fn a_renamed_file_is_told_with_both_names() {
-    let (_tape, mut screen) = one_change(
+    let (_tape, screen) = one_change(
         write("a", "words\n"),
         json!({"kind": "fs.rename", "path": "b", "from": "a"}),
     );
-    screen.keys("J");
-    screen.shows("A a → b");
+    screen.shows("R a → b");
+    screen.hides("D a");
+    screen.hides("file 1/2");
     screen.shows("renamed");
     screen.shows("Only the name differs.");
 }

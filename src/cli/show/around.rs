@@ -125,7 +125,8 @@ pub(super) fn context(looked: &Looked, is_json: bool, out: &mut Output) -> Resul
     if is_json {
         return Ok(out.json(&context_object(looked, &view, &run))?);
     }
-    print_sections(view.sections().into_iter().chain(run.sections()), out)
+    let sections = view.sections(usize::MAX).into_iter().chain(run.sections());
+    print_sections(sections.map(|leading| leading.section), out)
 }
 
 fn context_object(looked: &Looked, view: &ContextView, run: &ContextRun) -> Value {

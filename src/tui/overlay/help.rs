@@ -1,14 +1,19 @@
 //! The help: every key and every sign, in as many columns as fit.
-
-use std::iter;
+//!
+//! Columns are filled one after the other and end as evenly as they can: where a group goes on
+//! in the next one, its heading is there again. Nothing is left out; what is too long for the
+//! screen is scrolled.
 
 use super::Row;
-use crate::text::{SafeText, width};
+use crate::text::{Align, SafeText, width};
 use crate::tui::action::{ACTIONS, Category};
 use crate::tui::theme::Role;
 
-/// Columns of the keys and the signs.
+/// Columns of the keys or the signs of a group at most: most need fewer.
 const KEYS: usize = 12;
+
+/// And at least, so that groups look alike.
+const FEWEST_KEYS: usize = 7;
 
 /// Columns between two stacks of groups.
 const GAP: usize = 3;
@@ -34,7 +39,7 @@ const SIGNS: [(&str, &str); 26] = [
     ("!", "a problem of the file lies here"),
     ("¶", "a note that you wrote"),
     ("◌", "hidden characters in what was said"),
-    ("A M D", "added, modified, removed"),
+    ("A M D R", "added, modified, removed, renamed"),
     ("•", "changes below; on the strip: a hit"),
     ("?", "uncertain: perhaps written since"),
     ("~", "partial: some lines are known"),
@@ -46,11 +51,18 @@ const SIGNS: [(&str, &str); 26] = [
     ("^[ <U+202E>", "shown, not obeyed"),
 ];
 
+/// Keys or signs that belong together, each with what it means.
+struct Group {
+    title: &'static str,
+    /// The rows of each; they stay together.
+    entries: Vec<Vec<Row>>,
+}
+
 /// The rows of the help in so many columns.
 pub(super) fn rows(columns: usize) -> Vec<Row> {
     let count = ((columns + GAP) / (NARROWEST + GAP)).clamp(1, 3);
     let each = (columns + GAP) / count - GAP;
-    let stacks = stacks(count, each);
+    let stacks = stacks(&groups(each), count);
     let height = stacks.iter().map(Vec::len).max().unwrap_or(0);
     let mut rows = vec![Row::new(); height];
     for (index, stack) in stacks.into_iter().enumerate() {
@@ -64,54 +76,101 @@ pub(super) fn rows(columns: usize) -> Vec<Row> {
     rows
 }
 
-/// The groups of the help in stacks of about the same height, in their order.
-fn stacks(count: usize, columns: usize) -> Vec<Vec<Row>> {
-    let keys = Category::ALL
-        .into_iter()
-        .map(|category| keys(category, columns));
-    let groups: Vec<Vec<Row>> = keys.chain([signs(columns)]).collect();
-    let total: usize = groups.iter().map(|group| group.len() + 1).sum();
+/// The groups in so many stacks, as low as they can be.
+fn stacks(groups: &[Group], count: usize) -> Vec<Vec<Row>> {
+    let entries = groups.iter().flat_map(|group| &group.entries);
+    let all: usize = entries.map(Vec::len).sum();
+    // Each group has a heading and all but one a blank row: so low they may be, or higher.
+    let heights = all.div_ceil(count)..=all + 2 * groups.len();
+    let fitting = heights
+        .map(|height| filled(groups, height))
+        .find(|stacks| stacks.len() <= count);
+    fitting.unwrap_or_else(|| filled(groups, usize::MAX))
+}
+
+/// The groups in stacks of at most so many rows, as many as that takes.
+fn filled(groups: &[Group], height: usize) -> Vec<Vec<Row>> {
     let mut stacks: Vec<Vec<Row>> = vec![Vec::new()];
     for group in groups {
-        let is_last = stacks.len() == count;
-        match stacks.last_mut() {
-            Some(stack) if stack.is_empty() => stack.extend(group),
-            Some(stack) if is_last || stack.len() + group.len() / 2 <= total / count => {
-                stack.push(Row::new());
-                stack.extend(group);
+        let mut is_begun = false;
+        for entry in &group.entries {
+            let Some(stack) = stacks.last_mut() else {
+                continue;
+            };
+            // A heading stands above one of its entries at least.
+            let head = match (is_begun, stack.is_empty()) {
+                (true, _) => 0,
+                (false, true) => 1,
+                (false, false) => 2,
+            };
+            if stack.len() + head + entry.len() > height && !stack.is_empty() {
+                let title = if is_begun {
+                    format!("{}, more", group.title)
+                } else {
+                    group.title.to_owned()
+                };
+                let mut stack = vec![heading(&title)];
+                stack.extend(entry.iter().cloned());
+                stacks.push(stack);
+            } else {
+                if head == 2 {
+                    stack.push(Row::new());
+                }
+                if head > 0 {
+                    stack.push(heading(group.title));
+                }
+                stack.extend(entry.iter().cloned());
             }
-            _ => stacks.push(group),
+            is_begun = true;
         }
     }
     stacks
 }
 
-fn keys(category: Category, columns: usize) -> Vec<Row> {
-    let actions = ACTIONS.iter().filter(|action| action.category == category);
-    let rows = actions.flat_map(|action| {
-        let keys = action.shown_keys().join(" ");
-        entry(&keys, Role::Key, action.description, columns)
+/// Everything there is to say, in so many columns.
+fn groups(columns: usize) -> Vec<Group> {
+    let keys = Category::ALL.into_iter().map(|category| {
+        let actions = ACTIONS.iter().filter(|action| action.category == category);
+        let meanings = actions.map(|action| (action.shown_keys().join(" "), action.description));
+        group(category.title(), Role::Key, meanings.collect(), columns)
     });
-    iter::once(heading(category.title())).chain(rows).collect()
+    let signs = SIGNS.map(|(sign, meaning)| (sign.to_owned(), meaning));
+    let signs = group("Signs", Role::Strong, signs.to_vec(), columns);
+    keys.chain([signs]).collect()
 }
 
-fn signs(columns: usize) -> Vec<Row> {
-    let rows = SIGNS
-        .into_iter()
-        .flat_map(|(sign, meaning)| entry(sign, Role::Strong, meaning, columns));
-    iter::once(heading("Signs")).chain(rows).collect()
+fn group(
+    title: &'static str,
+    role: Role,
+    meanings: Vec<(String, &'static str)>,
+    columns: usize,
+) -> Group {
+    let signs = meanings.iter().map(|(sign, _)| SafeText::line(sign));
+    let widest = signs.map(|sign| width::width(&sign)).max().unwrap_or(0);
+    let keys = (widest + 1).clamp(FEWEST_KEYS, KEYS);
+    let entry =
+        |(sign, meaning): &(String, &'static str)| entry(sign, role, meaning, (keys, columns));
+    Group {
+        title,
+        entries: meanings.iter().map(entry).collect(),
+    }
 }
 
-fn heading(words: &'static str) -> Row {
-    vec![(SafeText::literal(words), Role::Heading)]
+fn heading(words: &str) -> Row {
+    vec![(SafeText::line(words), Role::Heading)]
 }
 
 /// Keys or a sign and what they mean, on as many rows as that takes.
-fn entry(sign: &str, role: Role, meaning: &'static str, columns: usize) -> Vec<Row> {
-    let lines = width::wrap(&SafeText::literal(meaning), columns.saturating_sub(KEYS));
+fn entry(
+    sign: &str,
+    role: Role,
+    meaning: &'static str,
+    (keys, columns): (usize, usize),
+) -> Vec<Row> {
+    let lines = width::wrap(&SafeText::literal(meaning), columns.saturating_sub(keys));
     let rows = lines.into_iter().enumerate().map(|(index, line)| {
         let sign = if index == 0 { sign } else { "" };
-        let sign = SafeText::line(&format!("{sign:<KEYS$}"));
+        let sign = width::pad(&SafeText::line(sign), keys, Align::Left);
         vec![(sign, role), (line, Role::Text)]
     });
     rows.collect()
@@ -142,5 +201,41 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn columns_are_as_low_as_they_can_be() {
+        let group = |title, lengths: &[usize]| Group {
+            title,
+            entries: lengths
+                .iter()
+                .map(|length| vec![heading("entry"); *length])
+                .collect(),
+        };
+        let groups = [group("one", &[1; 5]), group("two", &[1, 2, 1, 1])];
+        let words = |stacks: Vec<Vec<Row>>| -> Vec<String> {
+            let word = |row: &Row| {
+                row.first()
+                    .map_or(String::new(), |(text, _)| text.to_string())
+            };
+            let joined = |stack: &Vec<Row>| stack.iter().map(word).collect::<Vec<_>>().join(" ");
+            stacks.iter().map(joined).collect()
+        };
+        assert_eq!(
+            words(stacks(&groups, 2)),
+            [
+                "one entry entry entry entry entry",
+                "two entry entry entry entry entry"
+            ]
+        );
+        assert_eq!(
+            words(stacks(&groups, 3)),
+            [
+                "one entry entry entry entry",
+                "one, more entry  two entry",
+                "two, more entry entry entry entry"
+            ]
+        );
+        assert_eq!(stacks(&groups, 1).len(), 1);
     }
 }

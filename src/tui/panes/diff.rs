@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::state::offset;
 use crate::debugger::{ChangeRow, DiffView};
 use crate::model::TapePath;
+use crate::text::{SafeText, width};
 use crate::tui::difference::{Anchor, Context, Form, OpenDiff};
 use crate::tui::held::Held;
 use crate::tui::highlight::Painted;
@@ -52,6 +53,8 @@ pub(in crate::tui) struct DiffPane {
     pub(in crate::tui) left: usize,
     /// The first row to show, as far as there are so many.
     pub(in crate::tui) top: usize,
+    /// Columns of the pane, as they were last.
+    pub(in crate::tui) columns: usize,
 }
 
 /// The views of the pane.
@@ -334,8 +337,18 @@ impl DiffPane {
     /// name, and the remarks.
     pub(in crate::tui) fn head_height(&self, height: usize) -> usize {
         let list = self.list_height(height);
-        let remarks = self.difference().map_or(0, |view| view.remarks.len());
+        let remarks = self.remarks(height).len();
         (list + usize::from(list > 0) + 1 + remarks).min(height)
+    }
+
+    /// The remarks on the difference in lines, broken where the pane ends: at most a third of
+    /// it, and the notices have the rest.
+    pub(in crate::tui) fn remarks(&self, height: usize) -> Vec<SafeText> {
+        let remarks = self.difference().map_or(&[][..], |view| &view.remarks);
+        // Text stands a column away from the frame.
+        let columns = self.columns.saturating_sub(1).max(1);
+        let lines = remarks.iter().flat_map(|text| width::wrap(text, columns));
+        lines.take((height / 3).max(1)).collect()
     }
 
     /// How many rows of the pane stand still above those that scroll.

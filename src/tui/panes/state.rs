@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::conversation::ConversationPane;
 use crate::debugger::{ChangeRow, Expanded, Statistics, TreeRow, Versions};
-use crate::model::{EntryKind, TapePath};
+use crate::model::{Certainty, EntryKind, TapePath};
+use crate::text::{SafeText, width};
 use crate::tui::document::Document;
 use crate::tui::held::Held;
 use crate::tui::highlight::Painted;
@@ -36,6 +37,8 @@ pub(in crate::tui) struct StatePane {
     pub(in crate::tui) statistics: Held<Box<Statistics>>,
     /// The first row to show of a view to be read, as far as there are so many.
     pub(in crate::tui) view_top: usize,
+    /// The chosen row of the context, as far as there are so many.
+    pub(in crate::tui) context_here: usize,
     /// The file that is open.
     pub(in crate::tui) file: Option<FilePane>,
     top: usize,
@@ -78,6 +81,9 @@ impl StatePane {
     /// Opens the directories in which these files changed.
     pub(in crate::tui) fn open_around(&mut self, changes: &[ChangeRow]) {
         for change in changes.iter().take(MAX_OPENED).rev() {
+            if let Some(from) = &change.from {
+                self.open_above(from);
+            }
             self.open_above(&change.path);
         }
     }
@@ -205,6 +211,33 @@ impl StatePane {
         here.chain(between).chain(run.into_iter().flatten())
     }
 
+    /// The index of the chosen row of the context.
+    pub(in crate::tui) fn context_index(&self) -> usize {
+        let last = self.context_rows().count().saturating_sub(1);
+        self.context_here.min(last)
+    }
+
+    /// The chosen row of the context.
+    pub(in crate::tui) fn context_row(&self) -> Option<&ReadingRow> {
+        self.context_rows().nth(self.context_index())
+    }
+
+    /// Chooses another row of the context, and scrolls only if it is not in view.
+    pub(in crate::tui) fn choose_in_context(&mut self, delta: i64, height: usize) {
+        let rows = self.context_rows().count();
+        let there = offset(self.context_index(), delta).min(rows.saturating_sub(1));
+        let shown = height.saturating_sub(self.plot_height(height));
+        self.context_here = there;
+        self.view_top = scrolled(self.view_top, Some(there), rows, shown);
+    }
+
+    /// Scrolls the context; the chosen row stays in view.
+    pub(in crate::tui) fn scroll_context_to(&mut self, first: usize, shown: usize) {
+        self.view_top = first;
+        let last = first + shown.saturating_sub(1);
+        self.context_here = self.context_index().clamp(first, last);
+    }
+
     /// How many rows the plot of the context takes.
     pub(in crate::tui) fn plot_height(&self, height: usize) -> usize {
         let cells = self.context_run.get().map_or(&[][..], |run| &run.cells);
@@ -303,7 +336,28 @@ pub(in crate::tui) struct FilePane {
     pub(in crate::tui) top: usize,
     /// Columns scrolled away on the left.
     pub(in crate::tui) left: usize,
+    /// Columns of the pane, as they were last.
+    pub(in crate::tui) columns: usize,
 }
+
+/// The rows above the lines of a file: its name, what is known of it, the versions, a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tui) struct FileHead {
+    /// How many rows there are.
+    pub(in crate::tui) height: usize,
+    /// How many of them say what is known.
+    pub(in crate::tui) said: usize,
+}
+
+impl FileHead {
+    /// The row in which the versions stand, if there is room for them.
+    pub(in crate::tui) fn versions(self) -> Option<usize> {
+        (self.height >= 4).then_some(1 + self.said)
+    }
+}
+
+/// Rows that say what is known of a file, at most; the notices say it whole.
+const MAX_SAID: usize = 5;
 
 impl FilePane {
     /// Opens a file at its first line.
@@ -315,6 +369,7 @@ impl FilePane {
             painted: Held::default(),
             top: 0,
             left: 0,
+            columns: 0,
         }
     }
 
@@ -348,11 +403,47 @@ impl FilePane {
         is_same.then_some(painted)
     }
 
-    /// How many rows the head takes: the name, the certainty, the versions, the remarks.
+    /// What is known of the file: the certainty with the reason for it, then the rest, each
+    /// broken where the pane ends.
+    pub(in crate::tui) fn said(&self) -> Vec<SafeText> {
+        let Some(view) = self.file().map(|file| &file.view) else {
+            return Vec::new();
+        };
+        let mut certainty = SafeText::literal(view.certainty.as_str());
+        let mut rest = view.remarks.iter();
+        match rest.next() {
+            Some(reason) => {
+                certainty.push(&SafeText::literal(": "));
+                certainty.push(reason);
+            }
+            None if view.certainty == Certainty::Exact => {
+                certainty.push(&SafeText::literal(": recorded, byte for byte"));
+            }
+            None => {}
+        }
+        // Text stands a column away from the frame.
+        let columns = self.columns.saturating_sub(1).max(1);
+        let broken = |text: &SafeText| width::wrap(text, columns);
+        let lines = std::iter::once(&certainty).chain(rest).flat_map(broken);
+        lines.collect()
+    }
+
+    /// The rows that stand above the lines, in a pane of this height: at most half of it. What
+    /// is known goes before the versions.
+    pub(in crate::tui) fn head(&self, height: usize) -> FileHead {
+        let said = self.said().len().clamp(1, MAX_SAID);
+        let height = (3 + said).min(height / 2);
+        let said = match height {
+            0..=2 => 0,
+            3 => 1,
+            height => height - 3,
+        };
+        FileHead { height, said }
+    }
+
+    /// How many rows stand above the lines, in a pane of this height.
     pub(in crate::tui) fn head_height(&self, height: usize) -> usize {
-        let remarks = self.file().map_or(0, |file| file.view.remarks.len());
-        // The name, the certainty with the first remark, the versions, and a line below.
-        (4 + remarks.saturating_sub(1).min(2)).min(height / 2)
+        self.head(height).height
     }
 
     /// The first row to show in a pane of this height, the head included.

@@ -199,7 +199,9 @@ impl App {
 fn texts<'a>(rows: impl Iterator<Item = &'a ReadingRow>) -> Vec<SafeText> {
     let line = |row: &ReadingRow| match row {
         ReadingRow::Heading { name, .. } => SafeText::line(&format!("# {name}")),
-        ReadingRow::Line(line) | ReadingRow::Remark(line) => line.clone(),
+        ReadingRow::Line(line) | ReadingRow::Lead(_, line) | ReadingRow::Remark(line) => {
+            line.clone()
+        }
         ReadingRow::Change(line) => {
             let mut text = SafeText::literal(line.sign());
             text.push(&line.text);

@@ -176,6 +176,9 @@ impl App {
             Pane::State if self.state.view == StateView::Conversation => {
                 self.press_turn(row, height);
             }
+            Pane::State if self.state.view == StateView::Context => {
+                self.press_in_context(row, height, was_focused);
+            }
             Pane::State if self.state.view != StateView::Files => {}
             Pane::State => {
                 let index = self.state.top(height) + row;
@@ -223,6 +226,21 @@ impl App {
             Some(number) if number == conversation.chosen(here) => conversation.toggle_whole(here),
             Some(number) => conversation.choose(number),
             None => {}
+        }
+    }
+
+    /// Chooses a row of the context; the chosen one leads to its step.
+    fn press_in_context(&mut self, row: usize, height: usize, was_focused: bool) {
+        let head = self.state.plot_height(height);
+        let Some(below) = row.checked_sub(head) else {
+            return;
+        };
+        let columns = self.width_of(Pane::State);
+        let index = self.state.first_row(height, columns) + below;
+        if was_focused && index == self.state.context_index() {
+            self.open_context_row();
+        } else if index < self.state.context_rows().count() {
+            self.state.context_here = index;
         }
     }
 

@@ -9,6 +9,7 @@ use crate::tui::difference::{Context, Form};
 use crate::tui::job::Job;
 use crate::tui::layout::Pane;
 use crate::tui::panes::{Blanks, FilePane, Fold, Grain, Sides, StateView, View, offset};
+use crate::tui::reading::ReadingRow;
 
 /// How far a key scrolls sideways, in columns.
 const SIDEWAYS: i64 = 8;
@@ -66,9 +67,9 @@ impl App {
                 let here = self.travel.spot().map_or(0, |spot| spot.step.0);
                 self.state.conversation.move_by(delta, here, height);
             }
-            StateView::Context | StateView::Environment | StateView::Numbers => {
-                let area = self.layout().and_then(|layout| layout.content(Pane::State));
-                let columns = area.map_or(0, |area| usize::from(area.width));
+            StateView::Context => self.state.choose_in_context(delta, height),
+            StateView::Environment | StateView::Numbers => {
+                let columns = self.width_of(Pane::State);
                 self.state.scroll_by(delta, height, columns);
             }
         }
@@ -147,13 +148,9 @@ impl App {
             Pane::State if self.state.file.is_some() => self.focus(Pane::Diff),
             Pane::State => match self.state.view {
                 StateView::Files => self.open_row(),
-                StateView::Conversation => {
-                    let here = self.travel.spot().map_or(0, |spot| spot.step.0);
-                    self.state.conversation.toggle_whole(here);
-                }
-                StateView::Context | StateView::Environment | StateView::Numbers => {
-                    self.show_view(StateView::Files);
-                }
+                StateView::Conversation => self.open_turn(),
+                StateView::Context => self.open_context_row(),
+                StateView::Environment | StateView::Numbers => self.show_view(StateView::Files),
             },
             Pane::Diff => {
                 let (height, form) = (self.height_of(Pane::Diff), self.diff_form());
@@ -179,6 +176,27 @@ impl App {
                 }
             }
             _ => self.say(Tone::Plain, "no file changed here; 2 shows all files"),
+        }
+    }
+
+    /// Goes to the step of the chosen turn; where the playhead is there already, shows the turn
+    /// whole, or its first lines.
+    pub(super) fn open_turn(&mut self) {
+        let here = self.travel.spot().map_or(0, |spot| spot.step.0);
+        match self.state.conversation.chosen(here) {
+            chosen if chosen == here => self.state.conversation.toggle_whole(here),
+            chosen => self.jump_to_step(chosen),
+        }
+    }
+
+    /// Goes to the step that the chosen row of the context is about.
+    pub(super) fn open_context_row(&mut self) {
+        match self.state.context_row() {
+            Some(ReadingRow::Lead(step, _)) => {
+                let step = step.0;
+                self.jump_to_step(step);
+            }
+            _ => self.say(Tone::Plain, "this row is about no step; j and k choose one"),
         }
     }
 
@@ -312,7 +330,7 @@ impl App {
     fn show_view(&mut self, view: StateView) {
         self.state.file = None;
         self.state.view = view;
-        self.state.view_top = 0;
+        (self.state.view_top, self.state.context_here) = (0, 0);
         if view != StateView::Numbers && self.state.statistics.is_waiting() {
             self.state.statistics.outdate();
             self.desk.ask(Job::StopStatistics);

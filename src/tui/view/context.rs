@@ -5,10 +5,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::pen::Pen;
-use super::reading::draw_rows;
+use super::reading::{draw_row, draw_rows};
+use super::selection;
 use crate::debugger::ContextCell;
 use crate::text::{SafeText, human};
 use crate::tui::app::App;
+use crate::tui::layout::Pane;
 use crate::tui::theme::Role;
 
 /// From nothing to a full column.
@@ -32,7 +34,12 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
         ..area
     };
     let first = app.state.first_row(height, usize::from(area.width));
-    draw_rows(app, app.state.context_rows().skip(first), body, buffer);
+    let chosen = app.state.context_index();
+    let rows = app.state.context_rows().enumerate().skip(first);
+    for ((index, row), line) in rows.zip(body.rows()) {
+        let selection = selection(app, Pane::State, index == chosen);
+        draw_row(row, Pen::new(buffer, line, app.theme).selected(selection));
+    }
 }
 
 /// Draws what is around the run.

@@ -51,11 +51,11 @@ fn draw_files(app: &App, area: Rect, buffer: &mut Buffer) {
         draw_name(app, &open.view, row, buffer);
     }
     let shown = &open.view;
-    for remark in &shown.remarks {
+    for remark in app.diff.remarks(usize::from(area.height)) {
         if let Some(row) = rows.next() {
             let mut pen = Pen::new(buffer, row, app.theme);
             pen.gap(1);
-            pen.text(remark, Role::Warning);
+            pen.text(&remark, Role::Warning);
         }
     }
     let height = u16::try_from(rows.count()).unwrap_or(0);
@@ -86,7 +86,7 @@ fn draw_list(app: &App, rows: impl Iterator<Item = Rect>, top: usize, buffer: &m
         let (sign, sign_role) = sign_of(app, file);
         pen.words(sign, sign_role);
         pen.gap(1);
-        pen.text(&width::fit_middle(&path_of(file), pen.left()), Role::Text);
+        pen.text(&width::fit_middle(&file.names(), pen.left()), Role::Text);
         pen.finish();
     }
 }
@@ -95,19 +95,9 @@ fn draw_list(app: &App, rows: impl Iterator<Item = Rect>, top: usize, buffer: &m
 fn sign_of(app: &App, change: &ChangeRow) -> (&'static str, Role) {
     match app.diff.changes.get_with_job() {
         Some((Job::ChangesAgainst { .. }, _)) => path_sign(change.change),
+        _ if change.from.is_some() => ("R", Role::Changed),
         _ => change_sign(change.change),
     }
-}
-
-fn path_of(change: &ChangeRow) -> SafeText {
-    let path = SafeText::from_bytes(change.path.as_bytes());
-    let Some(from) = &change.from else {
-        return path;
-    };
-    let mut both = SafeText::from_bytes(from.as_bytes());
-    both.push(&SafeText::literal(" → "));
-    both.push(&path);
-    both
 }
 
 /// The file's name, how it changed, and by how many lines.
@@ -130,7 +120,7 @@ fn draw_name(app: &App, shown: &DiffView, row: Rect, buffer: &mut Buffer) {
     let (sign, role) = sign_of(app, change);
     pen.words(sign, role);
     pen.gap(1);
-    let path = path_of(change);
+    let path = change.names();
     for badge in badges(change) {
         let badge = SafeText::line(&badge);
         if pen.left() > width::width(&path) + width::width(&badge) + 3 {

@@ -11,10 +11,11 @@ use super::versions;
 use crate::debugger::Spot;
 use crate::model::Certainty;
 use crate::text::{SafeText, width};
+use crate::tui::action::ActionId;
 use crate::tui::app::App;
 use crate::tui::document::{Document, DocumentRow};
 use crate::tui::job::OpenFile;
-use crate::tui::layout::scrolled;
+use crate::tui::layout::{Pane, scrolled};
 use crate::tui::panes::FilePane;
 use crate::tui::theme::Role;
 
@@ -50,50 +51,58 @@ pub(super) fn draw(app: &App, pane: &FilePane, area: Rect, buffer: &mut Buffer) 
 /// The version of the open file that stands in this place of the pane.
 pub(in crate::tui) fn version_at(app: &App, area: Rect, place: Position) -> Option<Spot> {
     let pane = app.state.file.as_ref()?;
-    let head = pane.head_height(usize::from(area.height));
-    // The last row of the head is a line.
-    let mut rows = area.rows().take(head.saturating_sub(1));
-    let row = rows.nth(VERSIONS).filter(|row| row.contains(place))?;
+    let versions = pane.head(usize::from(area.height)).versions()?;
+    let row = area.rows().nth(versions)?;
+    if !row.contains(place) {
+        return None;
+    }
     versions::at(app, &pane.versions, row, place.x)
 }
 
-/// The row of the head in which the versions stand.
-const VERSIONS: usize = 2;
-
-/// The name, the certainty and the versions, as far as there is room, and a line below.
+/// The name, what is known and the versions, as far as there is room, and a line below.
 fn draw_head(app: &App, pane: &FilePane, open: &OpenFile, area: Rect, buffer: &mut Buffer) {
+    let said = pane.said();
+    let shown = usize::from(area.height).saturating_sub(3).max(1);
     let mut rows = area.rows();
     let line = rows.next_back();
     if let Some(row) = rows.next() {
-        draw_name(app, pane, Some(&open.document), row, buffer);
+        draw_name(app, pane, Some(open), row, buffer);
     }
-    if let Some(row) = rows.next() {
-        draw_certainty(app, open, row, buffer);
+    for (index, row) in rows.by_ref().take(shown).enumerate() {
+        let Some(text) = said.get(index) else {
+            continue;
+        };
+        let mut pen = Pen::new(buffer, row, app.theme);
+        pen.gap(1);
+        if index + 1 == shown && said.len() > shown {
+            pen.right(&more(), Role::Key);
+        }
+        draw_said(open, index, text, &mut pen);
     }
     if let Some(row) = rows.next() {
         versions::draw(app, &pane.versions, row, buffer);
-    }
-    for (row, remark) in rows.zip(open.view.remarks.iter().skip(1)) {
-        let mut pen = Pen::new(buffer, row, app.theme);
-        pen.gap(1);
-        pen.text(remark, Role::Warning);
     }
     if let Some(row) = line.filter(|_| area.height > 1) {
         Pen::new(buffer, row, app.theme).fill("─", Role::Quiet);
     }
 }
 
-fn draw_name(
-    app: &App,
-    pane: &FilePane,
-    document: Option<&Document>,
-    row: Rect,
-    buffer: &mut Buffer,
-) {
+fn draw_name(app: &App, pane: &FilePane, open: Option<&OpenFile>, row: Rect, buffer: &mut Buffer) {
     let mut pen = Pen::new(buffer, row, app.theme);
     pen.gap(1);
+    let height = app.height_of(Pane::State);
+    if let Some(open) = open.filter(|_| pane.head(height).said == 0) {
+        // There is no room for the reason, and the notices have it.
+        let certainty = open.view.certainty;
+        if certainty != Certainty::Exact || !open.view.remarks.is_empty() {
+            pen.right(&more(), Role::Key);
+            pen.right_gap(1);
+        }
+        pen.words(certainty.as_str(), role_of(certainty));
+        pen.gap(1);
+    }
     let path = SafeText::from_bytes(pane.path.as_bytes());
-    let badges = document.map_or(&[][..], Document::badges);
+    let badges = open.map_or(&[][..], |open| open.document.badges());
     for badge in badges.iter().rev() {
         if pen.left() > width::width(&path) + width::width(badge) + 3 {
             pen.right(badge, Role::Warning);
@@ -103,27 +112,37 @@ fn draw_name(
     pen.text(&width::fit_middle(&path, pen.left()), Role::Strong);
 }
 
-/// The certainty in words, and the reason for it.
-fn draw_certainty(app: &App, open: &OpenFile, row: Rect, buffer: &mut Buffer) {
-    let mut pen = Pen::new(buffer, row, app.theme);
-    pen.gap(1);
+/// There is more to say, and which key says it.
+fn more() -> SafeText {
+    SafeText::line(&format!("… {}", ActionId::Notices.key()))
+}
+
+/// A line of what is known; the first one begins with the certainty.
+fn draw_said(open: &OpenFile, index: usize, text: &SafeText, pen: &mut Pen<'_>) {
     let certainty = open.view.certainty;
-    let role = match certainty {
+    let reason = match (certainty, open.view.remarks.is_empty()) {
+        (Certainty::Exact, true) => Role::Quiet,
+        _ => Role::Text,
+    };
+    let word = match index {
+        0 => certainty.as_str().len() + 1,
+        _ => 0,
+    };
+    pen.styled(text, |at| {
+        if at < word {
+            role_of(certainty)
+        } else {
+            reason
+        }
+    });
+}
+
+fn role_of(certainty: Certainty) -> Role {
+    match certainty {
         Certainty::Exact => Role::Added,
         Certainty::Redacted | Certainty::Unstored => Role::Text,
         Certainty::Absent => Role::Removed,
         Certainty::Uncertain | Certainty::Partial | Certainty::Unknown => Role::Warning,
-    };
-    pen.words(certainty.as_str(), role);
-    match open.view.remarks.first() {
-        Some(remark) => {
-            pen.words(": ", role);
-            pen.text(remark, Role::Text);
-        }
-        None if certainty == Certainty::Exact => {
-            pen.words(": recorded, byte for byte", Role::Quiet);
-        }
-        None => {}
     }
 }
 

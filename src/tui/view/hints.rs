@@ -7,6 +7,7 @@ use crate::tui::app::App;
 use crate::tui::keymap::Pending;
 use crate::tui::layout::{Pane, Zoom};
 use crate::tui::panes::{StateView, View};
+use crate::tui::reading::ReadingRow;
 use crate::tui::travel::Follow;
 
 /// The hints that make sense here, keys and a word each, what matters most first; at the
@@ -100,11 +101,14 @@ fn word(app: &App, action: &Action) -> &'static str {
         ActionId::Fold if app.fold_here().is_some() => "unfold",
         ActionId::Open if app.focus == Pane::State && app.state.view == StateView::Conversation => {
             let here = app.travel.spot().map_or(0, |spot| spot.step.0);
-            if app.state.conversation.is_whole(here) {
-                "less"
-            } else {
-                "whole"
+            match app.state.conversation.chosen(here) == here {
+                false => "go there",
+                true if app.state.conversation.is_whole(here) => "less",
+                true => "whole",
             }
+        }
+        ActionId::Open if app.focus == Pane::State && app.state.view == StateView::Context => {
+            "go there"
         }
         ActionId::OnlyHits if app.filtered(0).is_some() => "all steps",
         ActionId::Follow if app.unread.is_some() => "read on",
@@ -151,10 +155,12 @@ fn is_worth(app: &App, action: &Action) -> bool {
         }
         ActionId::Open => match app.focus {
             Pane::Timeline => false,
-            Pane::State => {
-                let has_rows = matches!(app.state.view, StateView::Files | StateView::Conversation);
-                app.state.file.is_none() && has_rows
-            }
+            Pane::State if app.state.file.is_some() => false,
+            Pane::State => match app.state.view {
+                StateView::Files | StateView::Conversation => true,
+                StateView::Context => matches!(app.state.context_row(), Some(ReadingRow::Lead(..))),
+                StateView::Environment | StateView::Numbers => false,
+            },
             Pane::Diff => app.diff.effective_view() == View::Files,
         },
         ActionId::NextDifference | ActionId::PreviousDifference => {

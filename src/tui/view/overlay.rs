@@ -2,16 +2,18 @@
 
 use ratatui::buffer::Buffer;
 
-use super::pane::draw_box;
+use super::pane::{draw_box, draw_thumb};
 use super::pen::Pen;
 use crate::tui::app::App;
+use crate::tui::theme::Role;
 
 /// Draws the overlay that is open, if one is.
 pub(super) fn draw(app: &App, buffer: &mut Buffer) {
     let Some((overlay, sheet)) = app.overlay.zip(app.sheet()) else {
         return;
     };
-    let note = if sheet.is_long() {
+    let extent = sheet.extent(overlay.top);
+    let note = if extent.is_some() {
         "j/k scroll, q closes"
     } else {
         "q closes"
@@ -23,5 +25,8 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer) {
         for (text, role) in row {
             pen.text(text, *role);
         }
+    }
+    if let Some(extent) = extent {
+        draw_thumb(&extent, Role::Accent, app.theme, buffer);
     }
 }

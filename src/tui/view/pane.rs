@@ -52,10 +52,15 @@ pub(super) fn draw_bar(app: &App, pane: Pane, extent: &Extent, buffer: &mut Buff
     } else {
         Role::Quiet
     };
+    draw_thumb(extent, role, app.theme, buffer);
+}
+
+/// Draws the thumb of a scrollbar.
+pub(super) fn draw_thumb(extent: &Extent, role: Role, theme: Theme, buffer: &mut Buffer) {
     let thumb = extent.thumb();
     let rows = extent.bar.rows().skip(usize::from(thumb.start));
     for row in rows.take(usize::from(thumb.end - thumb.start)) {
-        Pen::new(buffer, row, app.theme).words("█", role);
+        Pen::new(buffer, row, theme).words("█", role);
     }
 }
 

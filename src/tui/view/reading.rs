@@ -153,27 +153,33 @@ pub(super) fn draw_rows<'a>(
     buffer: &mut Buffer,
 ) {
     for (row, line) in rows.zip(area.rows()) {
-        let mut pen = Pen::new(buffer, line, app.theme);
-        match row {
-            ReadingRow::Heading { name, has_hidden } => {
-                pen.text(name, Role::Heading);
-                pen.gap(1);
-                if *has_hidden {
-                    pen.words("! hidden characters, made visible ", Role::Warning);
-                }
-                pen.fill("─", Role::Quiet);
+        draw_row(row, Pen::new(buffer, line, app.theme));
+    }
+}
+
+/// Draws a row to read.
+pub(super) fn draw_row(row: &ReadingRow, mut pen: Pen<'_>) {
+    match row {
+        ReadingRow::Heading { name, has_hidden } => {
+            pen.text(name, Role::Heading);
+            pen.gap(1);
+            if *has_hidden {
+                pen.words("! hidden characters, made visible ", Role::Warning);
             }
-            ReadingRow::Line(text) => {
-                pen.gap(1);
-                pen.text(text, Role::Text);
-            }
-            ReadingRow::Remark(text) => {
-                pen.gap(1);
-                pen.text(text, Role::Quiet);
-            }
-            ReadingRow::Change(line) => draw_change(line, pen),
-            ReadingRow::Blank => {}
+            pen.fill("─", Role::Quiet);
         }
+        ReadingRow::Line(text) | ReadingRow::Lead(_, text) => {
+            pen.gap(1);
+            pen.text(text, Role::Text);
+            pen.finish();
+        }
+        ReadingRow::Remark(text) => {
+            pen.gap(1);
+            pen.text(text, Role::Quiet);
+            pen.finish();
+        }
+        ReadingRow::Change(line) => draw_change(line, pen),
+        ReadingRow::Blank => pen.finish(),
     }
 }
 

@@ -254,8 +254,9 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
             Answer::Conversation(turns.iter().map(set).collect())
         }
         Job::Context { at, columns } => {
-            let sections = debugger.context(*at).sections();
-            Answer::Context(reading::sections(&sections, usize::from(*columns)))
+            let columns = usize::from(*columns);
+            let sections = debugger.context(*at).sections(columns);
+            Answer::Context(reading::leading(&sections, columns))
         }
         Job::Environment { at, columns } => {
             let sections = debugger.environment(*at).sections();
