@@ -57,7 +57,7 @@ pub use environment::{EffectRow, EnvironmentView};
 pub use files::Expanded;
 pub use follow::{Refresh, Watch};
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};
-pub use left::{Left, LeftView};
+pub use left::{Left, LeftFocus, LeftView};
 pub use notes::{MAX_NOTE, Notes};
 pub use open::{Debugger, IndexCache, OpenError, OpenOptions, Places, Source};
 pub use patch::{Patch, PatchForm};

@@ -38,6 +38,34 @@ pub struct LeftView {
     pub closed: BTreeSet<TapePath>,
     /// The file that was open.
     pub file: Option<TapePath>,
+    /// The pane that had the focus.
+    pub focus: LeftFocus,
+    /// Sub-agents that were folded, by the index's numbers.
+    pub folded: BTreeSet<u16>,
+}
+
+/// The pane that had the focus when a run was left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LeftFocus {
+    /// The steps.
+    #[default]
+    Timeline,
+    /// The files.
+    State,
+    /// What a step did.
+    Diff,
+}
+
+impl LeftFocus {
+    const ALL: [Self; 3] = [Self::Timeline, Self::State, Self::Diff];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Timeline => "timeline",
+            Self::State => "state",
+            Self::Diff => "diff",
+        }
+    }
 }
 
 /// Directories of a tree that are kept open or closed at most.
@@ -48,6 +76,14 @@ const AT: &str = "at";
 const OPEN: &str = "open";
 const CLOSED: &str = "closed";
 const FILE: &str = "file";
+const FOCUS: &str = "focus";
+const FOLDED: &str = "folded";
+
+fn focus_named(name: &Value) -> Option<LeftFocus> {
+    let name = name.as_str()?;
+    let mut all = LeftFocus::ALL.into_iter();
+    all.find(|focus| focus.as_str() == name)
+}
 
 impl Debugger {
     /// What was left at this run. Costs the reading of one small file; what cannot be read
@@ -100,18 +136,34 @@ impl Debugger {
             open: paths(OPEN),
             closed: paths(CLOSED),
             file: kept.get(FILE).and_then(path),
+            focus: kept.get(FOCUS).and_then(focus_named).unwrap_or_default(),
+            folded: self.agents_named(kept.get(FOLDED)),
         })
+    }
+
+    /// Sub-agents are kept by the ids that their events carry: those of a transcript that is
+    /// imported again are the same, and their numbers need not be.
+    fn agents_named(&self, names: Option<&Value>) -> BTreeSet<u16> {
+        let names = names.and_then(Value::as_array).into_iter().flatten();
+        let names: BTreeSet<&str> = names.filter_map(Value::as_str).collect();
+        let agents = self.tape.index.agents.iter().enumerate().skip(1);
+        let named = agents.filter(|(_, agent)| names.contains(agent.name.as_str()));
+        named.map(|(id, _)| id as u16).collect()
     }
 
     fn put_view(&self, view: &LeftView, kept: &mut Fields) {
         let text = |path: &TapePath| str::from_utf8(path.as_bytes()).ok().map(Value::from);
         let paths =
             |paths: &BTreeSet<TapePath>| paths.iter().filter_map(text).take(MAX_FOLDS).collect();
-        let fields: [(&str, Value); 4] = [
+        let name = |id: &u16| Some(self.tape.index.agents.get(usize::from(*id))?.name.as_str());
+        let folded = view.folded.iter().filter_map(name).map(Value::from);
+        let fields: [(&str, Value); 6] = [
             (AT, self.written(view.line, view.spot).into()),
             (OPEN, paths(&view.open)),
             (CLOSED, paths(&view.closed)),
             (FILE, view.file.as_ref().and_then(text).unwrap_or_default()),
+            (FOCUS, view.focus.as_str().into()),
+            (FOLDED, folded.take(MAX_FOLDS).collect()),
         ];
         for (field, value) in fields {
             kept.insert(field.into(), value);

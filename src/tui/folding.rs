@@ -16,6 +16,8 @@ use crate::text::SafeText;
 pub(super) struct Folding {
     /// The agents that a person folded, by the index's numbers: what is worth keeping.
     folded: BTreeSet<u16>,
+    /// A person has folded or unfolded one since the run was opened.
+    is_by_hand: bool,
     /// The agents that are one row each.
     folds: Vec<Fold>,
     /// Which of them has its row at which step.
@@ -128,8 +130,22 @@ impl Folding {
         }
     }
 
+    /// The agents that a person folded.
+    pub(super) fn folded(&self) -> &BTreeSet<u16> {
+        &self.folded
+    }
+
+    /// Folds agents as they were left, unless some were folded or unfolded since.
+    pub(super) fn fold_as(&mut self, folded: &BTreeSet<u16>, agents: &[AgentRow]) {
+        if !self.is_by_hand && self.folded != *folded {
+            self.folded.clone_from(folded);
+            self.set_agents(agents);
+        }
+    }
+
     /// Folds an agent, or unfolds it.
     pub(super) fn toggle(&mut self, agent: u16, agents: &[AgentRow]) {
+        self.is_by_hand = true;
         if !self.folded.remove(&agent) {
             self.folded.insert(agent);
         }
@@ -138,6 +154,7 @@ impl Folding {
 
     /// Folds these agents and no others.
     pub(super) fn fold_only(&mut self, folded: BTreeSet<u16>, agents: &[AgentRow]) {
+        self.is_by_hand = true;
         self.folded = folded;
         self.set_agents(agents);
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::thread;
 
-use jukebox::debugger::{Left, LeftView};
+use jukebox::debugger::{Left, LeftFocus, LeftView};
 use jukebox::model::{Place, StepNumber};
 use jukebox::tui::app::{AppOptions, Keeping};
 use jukebox::tui::event::Event;
@@ -74,11 +74,34 @@ fn folds_and_the_open_file_are_as_they_were_left() {
         screen.send(Event::Closing);
         let mut screen = world.open(KEPT, size);
         screen.shows("File @22");
-        // The keys go through the run, as they do where a run is opened.
-        screen.shows("▸1 Timeline");
+        screen.shows("▸2 File @22");
         screen.keys("Esc");
         screen.shows("State @22");
     }
+}
+
+#[test]
+fn the_focus_and_folded_agents_are_as_they_were_left() {
+    let world = World::new();
+    fs::write(&world.tape, crate::nested::run().lines()).unwrap();
+    for (keys, title) in [("2", "▸2 State"), ("3", "▸3 "), ("1", "▸1 Timeline")] {
+        let mut screen = world.open(KEPT, (160, 45));
+        screen.keys(keys);
+        screen.shows(title);
+        screen.send(Event::Closing);
+        world.open(KEPT, (160, 45)).shows(title);
+    }
+    let mut screen = world.open(KEPT, (160, 45));
+    screen.hides("▹");
+    screen.keys("S");
+    screen.shows("▹");
+    screen.send(Event::Closing);
+    let mut screen = world.open(KEPT, (160, 45));
+    screen.shows("▹");
+    screen.keys("S");
+    screen.hides("▹");
+    screen.send(Event::Closing);
+    world.open(KEPT, (160, 45)).hides("▹");
 }
 
 #[test]
@@ -188,6 +211,8 @@ fn what_was_left_comes_back_as_it_was() {
             open: [path("docs"), path("src/deep")].into(),
             closed: [path("src")].into(),
             file: Some(path("src/a b.rs")),
+            focus: LeftFocus::Diff,
+            folded: [].into(),
         }),
     };
     run.keep(&left).unwrap();

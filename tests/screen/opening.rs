@@ -1,7 +1,8 @@
 //! A run that is shown while it is still being read.
 
+use jukebox::debugger::Left;
 use jukebox::model::{Place, Progress};
-use jukebox::tui::app::{AppOptions, Extent};
+use jukebox::tui::app::{AppOptions, Extent, Keeping};
 use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
 use jukebox::tui::job::{Answer, Job, Reading, ReadingState, Reply, Request};
@@ -22,6 +23,7 @@ impl Begun {
             start: Some(start),
             is_following,
             extent: Extent::Begun,
+            keeping: Keeping::Kept,
             ..AppOptions::default()
         };
         let screen = Screen::with(options, 120, 30, 40);
@@ -136,6 +138,32 @@ fn reading_is_stopped_and_goes_on() {
     run.read(100, 1000, ReadingState::Whole);
     run.screen.shows("step 2/1000");
     run.screen.hides(" %");
+}
+
+#[test]
+fn a_mark_is_kept_of_a_run_whose_reading_was_stopped() {
+    for stop in [&["Esc"][..], &[]] {
+        let mut run = Begun::at(Place::END, false);
+        run.read(43, 400, ReadingState::Running);
+        stop.iter().for_each(|key| drop(run.press(key)));
+        run.screen.keys("l l");
+        assert!(
+            kept(&run.press("l")).is_none(),
+            "the place lies in a part of the run"
+        );
+        run.press("m");
+        let left = kept(&run.press("a")).unwrap();
+        assert_eq!(left.marks.keys().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(left.view, None);
+    }
+}
+
+/// What is to be kept.
+fn kept(asked: &[Request]) -> Option<Left> {
+    asked.iter().find_map(|asked| match &asked.job {
+        Job::Keep(left) => Some((**left).clone()),
+        _ => None,
+    })
 }
 
 #[test]

@@ -1,13 +1,15 @@
-//! What a person leaves at the run: marks, notes, the place, folds and the open file.
+//! What a person leaves at the run: marks, notes, the place, folds, the open file and the
+//! focused pane.
 //!
 //! It is handed to the worker to be kept when something was marked or written, when the
 //! terminal loses the keyboard, and when the run or the screen is closed; never key by key.
 
-use crate::debugger::{Left, LeftView};
+use crate::debugger::{Left, LeftFocus, LeftView};
 use crate::text::SafeText;
 use crate::tui::action::ActionId;
 use crate::tui::app::{App, Keeping, Tone};
 use crate::tui::job::{Job, Stop};
+use crate::tui::layout::Pane;
 use crate::tui::panes::FilePane;
 use crate::tui::prompt::{Prompt, Purpose};
 use crate::tui::travel::{Arrival, Errand};
@@ -30,6 +32,8 @@ impl App {
         self.notes.take(left.notes.clone());
         if let Some(view) = &left.view {
             self.state.fold_as(&view.open, &view.closed);
+            let agents = self.timeline.agents.get().map_or(&[][..], Vec::as_slice);
+            self.timeline.folding.fold_as(&view.folded, agents);
         }
     }
 
@@ -39,6 +43,7 @@ impl App {
             line: branch,
             spot,
             file,
+            focus,
             ..
         } = view;
         self.land(Errand::Arrive, Some(Stop { branch, spot }));
@@ -46,6 +51,14 @@ impl App {
             self.state.open_above(&path);
             self.state.selected = Some(path.clone());
             self.state.file = Some(FilePane::new(path));
+        }
+        // Who has gone to another pane meanwhile stays there.
+        if self.focus == Pane::default() {
+            self.focus = match focus {
+                LeftFocus::Timeline => Pane::Timeline,
+                LeftFocus::State => Pane::State,
+                LeftFocus::Diff => Pane::Diff,
+            };
         }
         let (step, steps) = (spot.step, self.steps());
         if step.0 < steps {
@@ -64,10 +77,6 @@ impl App {
 
     /// Has kept what is to be found the next time, if it is not already.
     pub(in crate::tui) fn keep(&mut self) {
-        // Marks that lie in the part of a run that is still to be read are not known.
-        if self.unread.is_some() {
-            return;
-        }
         // What is not known yet is not written over.
         if self.keeping == Keeping::Forgotten || self.left.current().is_none() {
             return;
@@ -80,21 +89,38 @@ impl App {
             .marks
             .iter()
             .map(|(letter, stop)| (letter.to_string(), (stop.branch, stop.spot)));
-        let (open, closed) = self.state.folds_by_hand();
-        let left = Left {
+        let mut left = Left {
             marks: marks.collect(),
             notes: self.notes.written().clone(),
-            view: Some(LeftView {
-                line: stop.branch,
-                spot: stop.spot,
-                open,
-                closed,
-                file: self.state.file.as_ref().map(|file| file.path.clone()),
-            }),
+            view: None,
         };
+        // Of a run that was read in part, what was left before may lie in the rest: the place
+        // stays as it is kept, and marks and notes are added to those that are.
+        if self.unread.is_none() {
+            left.view = Some(self.left_view(stop));
+        } else if left.marks.is_empty() && left.notes.is_empty() {
+            return;
+        }
         if self.kept.as_ref() != Some(&left) {
             self.kept = Some(left.clone());
             self.desk.ask(Job::Keep(Box::new(left)));
+        }
+    }
+
+    fn left_view(&self, stop: Stop) -> LeftView {
+        let (open, closed) = self.state.folds_by_hand();
+        LeftView {
+            line: stop.branch,
+            spot: stop.spot,
+            open,
+            closed,
+            file: self.state.file.as_ref().map(|file| file.path.clone()),
+            focus: match self.focus {
+                Pane::Timeline => LeftFocus::Timeline,
+                Pane::State => LeftFocus::State,
+                Pane::Diff => LeftFocus::Diff,
+            },
+            folded: self.timeline.folding.folded().clone(),
         }
     }
 
