@@ -55,7 +55,7 @@ pub use context::{
 pub use conversation::{Spoken, Turn, Utterance};
 pub use environment::{EffectRow, EnvironmentView};
 pub use files::Expanded;
-pub use follow::{Refresh, Watch};
+pub use follow::{Anew, Look, Refresh, Watch};
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};
 pub use left::{Left, LeftFocus, LeftView};
 pub use notes::{MAX_NOTE, Notes};

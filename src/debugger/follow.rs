@@ -33,6 +33,35 @@ pub enum Refresh {
     Back,
 }
 
+/// What a look at the file led to.
+#[derive(Debug)]
+pub enum Look {
+    /// This was found, and what is new was taken in.
+    Found(Refresh),
+    /// What stands there has to be read from its start.
+    Anew(Box<Anew>),
+}
+
+/// A file that has to be read from its start. That costs as much as opening it did, and needs
+/// nothing of the run that is open.
+#[derive(Debug)]
+pub struct Anew {
+    path: PathBuf,
+    options: OpenOptions,
+    found: Change,
+}
+
+impl Anew {
+    /// Opens what stands there now; `None` where nothing does: the next look says so.
+    pub fn open(&self) -> Result<Option<Debugger>, ReadError> {
+        match Debugger::open(Source::Path(self.path.clone()), &self.options) {
+            Ok(run) => Ok(Some(run)),
+            Err(OpenError::NotFound(_)) => Ok(None),
+            Err(error) => Err(ReadError::Io(io::Error::other(error.to_string()))),
+        }
+    }
+}
+
 /// Where a run came from, to look there again.
 #[derive(Debug)]
 pub(super) struct Origin {
@@ -76,45 +105,56 @@ impl Debugger {
     /// Looks at the file again and takes in what is new. Costs the reading of that; of a
     /// transcript that grew, its import. Before all of the run was read, nothing is new.
     pub fn refresh(&mut self) -> Result<Refresh, ReadError> {
-        let Some(origin) = self.origin.as_mut().filter(|_| self.is_whole) else {
-            return Ok(Refresh::Unchanged);
-        };
-        match origin.follow.look()? {
-            Change::Unchanged => Ok(Refresh::Unchanged),
-            Change::Gone => Ok(Refresh::Gone),
-            Change::Truncated => self.read_anew(Refresh::Truncated),
-            Change::Replaced => self.read_anew(Refresh::Replaced),
-            Change::Back => self.read_anew(Refresh::Back),
-            Change::Grew if origin.sort == Sort::Tape => {
-                let events = self.tape.extend(Arc::make_mut(&mut self.state))?;
-                Ok(Refresh::Grew { events })
-            }
-            Change::Grew => {
-                let before = self.tape.index.events.len();
-                self.read_anew(Refresh::Unchanged)?;
-                let events = self.tape.index.events.len().saturating_sub(before);
-                Ok(Refresh::Grew { events })
-            }
+        match self.look()? {
+            Look::Found(found) => Ok(found),
+            Look::Anew(anew) => Ok(match anew.open()? {
+                Some(run) => self.replace(&anew, run),
+                None => Refresh::Unchanged,
+            }),
         }
     }
 
-    /// Opens what stands at the path now, in the place of what was read.
-    fn read_anew(&mut self, found: Refresh) -> Result<Refresh, ReadError> {
-        let Some(origin) = &self.origin else {
-            return Ok(Refresh::Unchanged);
+    /// Looks at the file again, and takes in what is new where that was appended to a tape.
+    /// What has to be read from its start is left to whoever asks: nobody needs to wait for
+    /// it who looks something up.
+    pub fn look(&mut self) -> Result<Look, ReadError> {
+        let Some(origin) = self.origin.as_mut().filter(|_| self.is_whole) else {
+            return Ok(Look::Found(Refresh::Unchanged));
         };
-        let options = OpenOptions {
-            awaits_content: true,
-            ..origin.options.clone()
-        };
-        match Self::open(Source::Path(origin.path.clone()), &options) {
-            Ok(run) => {
-                *self = run;
-                Ok(found)
+        let found = origin.follow.look()?;
+        Ok(match found {
+            Change::Unchanged => Look::Found(Refresh::Unchanged),
+            Change::Gone => Look::Found(Refresh::Gone),
+            Change::Grew if origin.sort == Sort::Tape => {
+                let events = self.tape.extend(Arc::make_mut(&mut self.state))?;
+                Look::Found(Refresh::Grew { events })
             }
-            // It went away between two looks: the next one says so.
-            Err(OpenError::NotFound(_)) => Ok(Refresh::Unchanged),
-            Err(error) => Err(ReadError::Io(io::Error::other(error.to_string()))),
+            Change::Grew | Change::Truncated | Change::Replaced | Change::Back => {
+                let options = OpenOptions {
+                    awaits_content: true,
+                    ..origin.options.clone()
+                };
+                let path = origin.path.clone();
+                Look::Anew(Box::new(Anew {
+                    path,
+                    options,
+                    found,
+                }))
+            }
+        })
+    }
+
+    /// Puts what was read anew in the place of what was read before, and says what that is.
+    pub fn replace(&mut self, anew: &Anew, run: Self) -> Refresh {
+        let before = self.tape.index.events.len();
+        *self = run;
+        let events = self.tape.index.events.len().saturating_sub(before);
+        match anew.found {
+            Change::Truncated => Refresh::Truncated,
+            Change::Replaced => Refresh::Replaced,
+            Change::Back => Refresh::Back,
+            Change::Grew => Refresh::Grew { events },
+            Change::Unchanged | Change::Gone => Refresh::Unchanged,
         }
     }
 

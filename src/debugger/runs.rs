@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{Debugger, OpenError, OpenOptions, Places, RecentRun, Source};
+use super::{Debugger, OpenError, OpenOptions, Places, RecentRun, Rest, Source};
 use crate::import::claude_code::Preview;
 use crate::model::WallTime;
 use crate::text::SafeText;
@@ -88,12 +88,23 @@ impl Places {
     /// Opens a run of the list.
     pub fn open(&self, source: &RunSource) -> Result<Debugger, OpenError> {
         let source = Source::from(source.clone());
-        let options = OpenOptions {
-            places: self.clone(),
-            file_history: self.file_history_of(&source),
-            ..OpenOptions::default()
-        };
+        let options = self.options_for(&source);
         Debugger::open(source, &options)
+    }
+
+    /// Opens a run of the list as far as it takes to show something.
+    pub fn begin(&self, source: &RunSource) -> Result<(Debugger, Option<Rest>), OpenError> {
+        let source = Source::from(source.clone());
+        let options = self.options_for(&source);
+        Debugger::begin(source, &options)
+    }
+
+    fn options_for(&self, source: &Source) -> OpenOptions {
+        OpenOptions {
+            places: self.clone(),
+            file_history: self.file_history_of(source),
+            ..OpenOptions::default()
+        }
     }
 
     /// Where the files are kept that the agent of a run edited. Only a transcript that lies

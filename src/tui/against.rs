@@ -136,6 +136,12 @@ impl Against {
         self.summary.is_late(desk) || self.alignment.is_late(desk) || self.rows.is_late(desk)
     }
 
+    /// The file of the run on the right changed. What is shown stays until that is aligned.
+    pub(super) fn outdate_right(&mut self) {
+        self.summary.outdate();
+        self.rows.outdate();
+    }
+
     /// The run on the left grew. An alignment that is being made is not begun anew: a run
     /// that grows faster than it is read would never be shown.
     pub(super) fn outdate(&mut self) {

@@ -276,6 +276,11 @@ impl App {
             || self.file.is_resting
     }
 
+    /// Whether a comparison is waited for so long that it can be given up.
+    pub(super) fn is_comparing(&self) -> bool {
+        self.diff.diff.is_late(&self.desk)
+    }
+
     /// Where everything stands; `None` when the screen is too small.
     pub(super) fn layout(&self) -> Option<Layout> {
         let state = match (&self.state.file, self.state.view) {

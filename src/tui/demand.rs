@@ -232,6 +232,9 @@ impl App {
             self.demand_diff_colors();
             return;
         }
+        if view != View::Both {
+            self.diff.diff.want_nothing();
+        }
         if let Some(of) = of.filter(|_| view == View::Both) {
             let difference = Job::StepAgainst { at, of };
             self.diff.diff.want(difference, &mut self.desk);

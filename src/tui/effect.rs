@@ -1,6 +1,6 @@
 //! What the screen asks of the world: the only way [`App`](super::app::App) has to act.
 
-use super::job::{Request, SharedRun};
+use super::job::{OpenedRun, Request};
 use super::terminal::Mouse;
 use crate::text::SafeText;
 
@@ -10,7 +10,7 @@ pub enum Effect {
     /// Hand this to the worker.
     Request(Request),
     /// From now on requests are about this run.
-    Show(SharedRun),
+    Show(OpenedRun),
     /// Write the bytes to a temporary file and open it in `$EDITOR`.
     OpenEditor {
         /// The content, exact.

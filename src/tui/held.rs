@@ -70,6 +70,8 @@ impl Ticket {
 pub(super) struct Held<T> {
     shown: Option<Shown<T>>,
     asked: Option<(Job, Ticket)>,
+    /// What a person does not want to wait for.
+    given_up: Option<Job>,
 }
 
 #[derive(Debug)]
@@ -84,6 +86,7 @@ impl<T> Default for Held<T> {
         Self {
             shown: None,
             asked: None,
+            given_up: None,
         }
     }
 }
@@ -91,6 +94,10 @@ impl<T> Default for Held<T> {
 impl<T> Held<T> {
     /// Says what is wanted now. It is asked if it is neither known nor asked already.
     pub(super) fn want(&mut self, job: Job, desk: &mut Desk) {
+        if self.given_up.as_ref() == Some(&job) {
+            return;
+        }
+        self.given_up = None;
         let answers = |shown: &Shown<T>| !shown.is_outdated && shown.job == job;
         if self.shown.as_ref().is_some_and(answers) {
             self.asked = None;
@@ -116,6 +123,25 @@ impl<T> Held<T> {
                 false
             }
         }
+    }
+
+    /// Waits no longer. Nothing is shown, and what was asked is not asked again until something
+    /// else was wanted.
+    pub(super) fn give_up(&mut self) {
+        if let Some((job, _)) = self.asked.take() {
+            self.shown = None;
+            self.given_up = Some(job);
+        }
+    }
+
+    /// Nothing is wanted: what was given up is asked again when it is.
+    pub(super) fn want_nothing(&mut self) {
+        self.given_up = None;
+    }
+
+    /// Whether a person did not want to wait.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.given_up.is_some()
     }
 
     /// The last answer, to whatever it was.

@@ -3,11 +3,12 @@
 //! A request carries a generation and its reply carries the same one, so that an answer
 //! nobody waits for any more is told from one that somebody does. Nothing here works.
 
+mod opened;
 mod progress;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use super::conversation::TurnLines;
 use super::difference::OpenDiff;
@@ -15,12 +16,13 @@ use super::document::Document;
 use super::highlight::Painted;
 use super::reading::{ContextLines, ReadingRow, RequestReading, StepReading};
 use crate::debugger::{
-    AgentRow, Alignment, ChangeRow, Debugger, Direction, Expanded, FileView, HitRow, Left,
-    NamedFile, Refresh, RunRow, RunSource, Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
+    AgentRow, Alignment, ChangeRow, Direction, Expanded, FileView, HitRow, Left, NamedFile,
+    Refresh, RunRow, RunSource, Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
 };
 use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
 use crate::text::SafeText;
 
+pub use self::opened::{Changes, OpenFile, OpenedRun, SharedRun};
 pub use self::progress::{Progress, Reading, ReadingState};
 
 /// A job, and the number by which its reply is known.
@@ -39,7 +41,7 @@ pub enum Job {
     Watch,
     /// Do not tell me any more.
     Unwatch,
-    /// Read what was written since.
+    /// Read what was written since, of both runs.
     Refresh,
     /// Read on where the reading of the run is, to its end.
     ReadOn,
@@ -177,6 +179,8 @@ pub enum Job {
         /// How long a line may be.
         columns: u16,
     },
+    /// Do not begin with that difference any more.
+    StopDiff,
     /// The difference of two contents by paths, set in lines.
     DiffByPath {
         /// The text before and after.
@@ -454,7 +458,10 @@ impl Job {
             Self::Tree { .. } | Self::TreeAgainst { .. } => Slot::Tree,
             Self::File { .. } => Slot::File,
             Self::Fetch { .. } => Slot::Fetch,
-            Self::Diff { .. } | Self::DiffAgainst { .. } | Self::StepAgainst { .. } => Slot::Diff,
+            Self::Diff { .. }
+            | Self::StopDiff
+            | Self::DiffAgainst { .. }
+            | Self::StepAgainst { .. } => Slot::Diff,
             Self::DiffByPath { .. } => Slot::DiffByPath,
             Self::Detail { .. } | Self::RightDetail { .. } => Slot::Detail,
             Self::Request { .. } => Slot::Request,
@@ -495,14 +502,13 @@ pub struct Reply {
 /// An answer, or the reason why there is none, made safe.
 pub type Answered<T> = Result<T, SafeText>;
 
-/// A run that those who answer share. The screen itself never looks into it.
-pub type SharedRun = Arc<RwLock<Debugger>>;
-
 /// The answer to a job.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// To [`Job::Refresh`].
     Refreshed(Answered<Refresh>),
+    /// To [`Job::Refresh`], before that: what became of the right run, where anything did.
+    RightRefreshed(Answered<Refresh>),
     /// To [`Job::ReadOn`], again and again.
     Read(Reading),
     /// To [`Job::Summary`].
@@ -518,7 +524,7 @@ pub enum Answer {
     /// To [`Job::Runs`]: that was all.
     AllRuns,
     /// To [`Job::OpenRun`].
-    OpenedRun(Answered<SharedRun>),
+    OpenedRun(Answered<OpenedRun>),
     /// To [`Job::Jump`]; `None` when there is no such landmark.
     Jump(Answered<Option<Stop>>),
     /// To [`Job::Timeline`] and [`Job::Steps`].
@@ -576,22 +582,4 @@ pub enum Answer {
         /// Whether more may come.
         progress: Progress,
     },
-}
-
-/// Which files differ between two places.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Changes {
-    /// Where the difference starts.
-    pub from: Spot,
-    /// The files.
-    pub rows: Vec<ChangeRow>,
-}
-
-/// A file at a place, with its text in lines.
-#[derive(Clone, Debug)]
-pub struct OpenFile {
-    /// What is known of it.
-    pub view: FileView,
-    /// Its lines.
-    pub document: Arc<Document>,
 }

@@ -22,7 +22,7 @@ use super::editor::{Editor, Opened};
 use super::effect::Effect;
 use super::event::Event;
 use super::fault::{self, Drill};
-use super::job::SharedRun;
+use super::job::OpenedRun;
 use super::keyboard::{Keyboard, Typed};
 use super::pace::{Due, Need, Pace};
 use super::signals::{self, Signal};
@@ -308,7 +308,7 @@ impl Session {
     fn carry_out(&mut self, effect: Effect) -> Outcome {
         match effect {
             Effect::Request(request) => self.worker.request(request),
-            Effect::Show(run) => self.show(run)?,
+            Effect::Show(opened) => self.show(&opened)?,
             Effect::OpenEditor { bytes, name, line } => return self.edit(&bytes, &name, line),
             Effect::Copy(lines) => terminal::write(&clipboard::sequence(&lines))?,
             Effect::Mouse(mouse) => self.terminal.set_mouse(mouse)?,
@@ -325,8 +325,9 @@ impl Session {
 
     /// From now on requests are about this run. Whoever answered about the one before ends on
     /// a thread of its own: it may still have something to keep.
-    fn show(&mut self, run: SharedRun) -> io::Result<()> {
-        let worker = spawn_worker(run, None, &self.tell, self.drill)?;
+    fn show(&mut self, opened: &OpenedRun) -> io::Result<()> {
+        let (run, rest) = opened.take();
+        let worker = spawn_worker(run, rest, &self.tell, self.drill)?;
         let before = std::mem::replace(&mut self.worker, worker);
         let end = move || drop(before);
         thread::Builder::new().name("worker".into()).spawn(end)?;

@@ -21,6 +21,7 @@ use super::action::ActionId;
 use super::app::{App, Tone};
 use super::effect::Effect;
 use super::event::Event;
+use super::job::Job;
 use super::key::Key;
 use super::keymap::{Pending, Typed};
 use super::layout::{Pane, Zoom};
@@ -267,6 +268,11 @@ impl App {
             return;
         }
         if self.play.stop() {
+            return;
+        }
+        if self.is_comparing() {
+            self.diff.diff.give_up();
+            self.desk.ask(Job::StopDiff);
             return;
         }
         if self.search.is_some() {

@@ -24,7 +24,7 @@ use self::turns::Turns;
 use super::app::App;
 use super::effect::Effect;
 use super::event::Event;
-use super::job::{Answer, Job, Reading, ReadingState, Reply, Request, Slot};
+use super::job::{Answer, Job, Reading, ReadingState, Reply, Request, SharedRun, Slot};
 use crate::debugger::{Rest, Watch};
 use crate::model::Progress;
 use crate::text::SafeText;
@@ -119,7 +119,7 @@ impl Worker {
                     runs,
                     turns,
                     send,
-                    watch: None,
+                    watches: Vec::new(),
                     rest,
                 };
                 lane.run();
@@ -161,7 +161,7 @@ struct Lane {
     runs: Runs,
     turns: Arc<Turns>,
     send: Sink,
-    watch: Option<Watch>,
+    watches: Vec<Watch>,
     /// What is still to be read of the run.
     rest: Option<Rest>,
 }
@@ -186,14 +186,15 @@ impl Lane {
         while let Some(request) = self.mailbox.next() {
             let slot = request.job.slot();
             match request.job {
-                Job::Watch => self.watch = self.watch(),
-                Job::Unwatch => self.watch = None,
+                Job::Watch => self.watches = self.watch(),
+                Job::Unwatch => self.watches.clear(),
                 Job::ReadOn => self.read_on(request.generation),
                 Job::StopReading
                 | Job::StopSearch
                 | Job::StopStatistics
                 | Job::StopContextRun
-                | Job::StopRuns => {}
+                | Job::StopRuns
+                | Job::StopDiff => {}
                 ref job => {
                     let generation = request.generation;
                     let send = &self.send;
@@ -241,14 +242,15 @@ impl Lane {
         tell(progress, state);
     }
 
-    fn watch(&self) -> Option<Watch> {
-        let send = Arc::clone(&self.send);
-        let debugger = self
-            .runs
-            .left
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        debugger.watch(Box::new(move || send(Event::TapeMayHaveChanged)))
+    /// Watches the files of both runs.
+    fn watch(&self) -> Vec<Watch> {
+        let runs = std::iter::once(Arc::clone(&self.runs.left)).chain(self.runs.other());
+        let watch = |run: SharedRun| {
+            let send = Arc::clone(&self.send);
+            let run = run.read().unwrap_or_else(PoisonError::into_inner);
+            run.watch(Box::new(move || send(Event::TapeMayHaveChanged)))
+        };
+        runs.filter_map(watch).collect()
     }
 }
 
@@ -270,15 +272,35 @@ impl InlineWorker {
     /// What is left are the effects that are no requests.
     pub fn settle(&mut self, app: &mut App, event: Event) -> Vec<Effect> {
         settle_all(app, event, |effect, reply| match effect {
+            Effect::Request(Request {
+                job: Job::ReadOn, ..
+            }) => {
+                // What was opened here was read at once.
+                let (progress, state) = (Progress::default(), ReadingState::Whole);
+                reply(Answer::Read(Reading { progress, state }));
+            }
             Effect::Request(Request { job, .. }) => {
                 let _ = self.answerer.answer(job, &|| false, reply);
             }
-            Effect::Show(run) => {
-                self.answerer = Answerer::new(Arc::clone(run).into(), Arc::default());
+            Effect::Show(opened) => {
+                let (run, rest) = opened.take();
+                if let Some(rest) = rest {
+                    read_whole(&run, rest);
+                }
+                self.answerer = Answerer::new(run.into(), Arc::default());
             }
             _ => {}
         })
     }
+}
+
+/// Takes in the rest of a run, as far as it can be read.
+fn read_whole(run: &SharedRun, mut rest: Rest) {
+    let mut run = run.write().unwrap_or_else(PoisonError::into_inner);
+    while let Ok(Some(slice)) = rest.next_slice() {
+        run.take_in(&mut rest, slice);
+    }
+    run.finish(rest);
 }
 
 /// Gives the event to the screen and lets `answer` answer what it asks, in order, until it

@@ -336,6 +336,34 @@ fn a_run_that_grows_is_aligned_anew() {
 }
 
 #[test]
+fn the_right_run_is_followed_as_it_grows_and_when_it_is_replaced() {
+    let world = World::new();
+    let mut screen = world.screen((120, 40));
+    screen.keys("G F");
+    let lexer = world.path("lexer.jsonl");
+    let next = fs::read_to_string(&lexer).unwrap().lines().count();
+    let more = r#""kind":"prompt","name":"user","text":"more there"}"#;
+    let mut tape = fs::File::options().append(true).open(&lexer).unwrap();
+    writeln!(tape, r#"{{"seq":{next},"t":{next},{more}"#).unwrap();
+    screen.send(Event::Tick);
+    screen.send(Event::TapeMayHaveChanged);
+    screen.shows("/7");
+    screen.keys("G");
+    screen.shows("more there");
+    // Another file takes its place.
+    fs::copy(world.path("parser.jsonl"), world.path("new")).unwrap();
+    fs::rename(world.path("new"), &lexer).unwrap();
+    screen.send(Event::Tick);
+    screen.send(Event::TapeMayHaveChanged);
+    screen.shows("the right file was replaced");
+    screen.hides("more there");
+    fs::remove_file(&lexer).unwrap();
+    screen.send(Event::Tick);
+    screen.send(Event::TapeMayHaveChanged);
+    screen.shows("the right file is gone");
+}
+
+#[test]
 fn no_walk_over_two_tapes_breaks_the_screen_or_leaves_it_stale() {
     let pairs = [("bug-hunt", "rolled-back"), ("damaged", "bug-hunt")];
     for (seed, (left, right)) in (0..).zip(pairs) {

@@ -9,6 +9,8 @@ use jukebox::debugger::{Debugger, OpenOptions, Refresh, Source};
 use jukebox::tui::app::{App, AppOptions};
 use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
+use jukebox::tui::job::{Job, Reply, Request, Slot};
+use jukebox::tui::key::Key;
 use jukebox::tui::worker::InlineWorker;
 
 use crate::{Screen, demo, fake};
@@ -102,6 +104,56 @@ fn waiting_is_shown_after_a_tenth_of_a_second_and_the_end_is_not() {
         screen.app.update(Event::Tick);
     }
     screen.shows("opening the run");
+}
+
+/// Answers all that was asked but comparisons; returns how many of those were asked.
+fn answer_but_comparisons(screen: &mut Screen, mut asked: Vec<Effect>) -> usize {
+    let mut comparisons = 0;
+    while let Some(effect) = asked.pop() {
+        let Effect::Request(Request { generation, job }) = effect else {
+            continue;
+        };
+        if job.slot() == Slot::Diff {
+            comparisons += 1;
+            continue;
+        }
+        let mut replies = Vec::new();
+        screen.run.answer(&job, &mut |answer| {
+            replies.push(Reply { generation, answer })
+        });
+        for reply in replies {
+            asked.extend(screen.app.update(Event::Reply(reply)));
+        }
+    }
+    comparisons
+}
+
+#[test]
+fn a_comparison_that_takes_long_is_given_up() {
+    let mut screen = Screen::new(160, 45, 212);
+    screen.keys(": 4 3 Enter");
+    let press = |key: &str| Event::Key(key.parse::<Key>().unwrap().press());
+    let asked = screen.app.update(press("l"));
+    assert_eq!(answer_but_comparisons(&mut screen, asked), 1);
+    screen.hides("Esc give up");
+    for _ in 0..3 {
+        screen.app.update(Event::Tick);
+    }
+    screen.shows("Esc give up");
+    let asked = screen.app.update(press("Esc"));
+    assert!(
+        asked
+            .iter()
+            .any(|effect| matches!(effect, Effect::Request(asked) if asked.job == Job::StopDiff))
+    );
+    answer_but_comparisons(&mut screen, asked);
+    screen.shows("The comparison was given up.");
+    assert!(!screen.app.wants_tick(), "nothing is waited for");
+    assert_eq!(screen.step(), 44);
+    screen.keys("h l");
+    screen.hides("given up");
+    screen.shows("src/lexer.rs");
+    assert!(!screen.app.wants_tick());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use jukebox::model::{StepNumber, WallTime};
 use jukebox::tui::app::{AppOptions, First, Keeping};
 use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
-use jukebox::tui::job::Answer;
+use jukebox::tui::job::{Answer, Job, OpenedRun, Reply, Request};
 use jukebox::tui::key::Key;
 use jukebox::tui::worker::InlineWorker;
 
@@ -244,6 +244,50 @@ fn a_run_is_left_another_is_opened_and_the_first_is_found_again() {
     screen.shows("back at step 12");
     screen.keys("l ' a");
     assert_eq!(screen.step(), 12);
+}
+
+#[test]
+fn a_large_run_of_the_list_is_shown_before_it_is_read() {
+    let world = World::new();
+    let tape = world.directory.path().join("large.jsonl");
+    let header = r#"{"seq":0,"t":0,"kind":"tape","format":1,"id":"large"}"#.to_owned();
+    let words = "words ".repeat(8 << 10);
+    let prompt = |seq: u32| {
+        serde_json::json!({"seq": seq, "t": seq, "kind": "prompt", "text": words}).to_string()
+    };
+    let lines: Vec<String> = std::iter::once(header)
+        .chain((1..=300).map(prompt))
+        .collect();
+    fs::write(&tape, lines.join("\n") + "\n").unwrap();
+    let (run, rest) = world.places().begin(&RunSource::File(tape)).unwrap();
+    assert!(rest.is_some() && !run.is_whole());
+
+    let mut screen = choosing(100, 30);
+    let enter = "Enter".parse::<Key>().unwrap().press();
+    let asked = screen.app.update(Event::Key(enter));
+    let generation = asked.iter().find_map(|effect| match effect {
+        Effect::Request(Request {
+            generation,
+            job: Job::OpenRun(_),
+        }) => Some(*generation),
+        _ => None,
+    });
+    let answer = Answer::OpenedRun(Ok(OpenedRun::new(run, rest)));
+    let generation = generation.unwrap();
+    let effects = screen
+        .app
+        .update(Event::Reply(Reply { generation, answer }));
+    let Some(Effect::Show(opened)) = effects.first() else {
+        panic!("{effects:?}");
+    };
+    let is_read_on =
+        |effect: &Effect| matches!(effect, Effect::Request(asked) if asked.job == Job::ReadOn);
+    assert!(effects.iter().any(is_read_on));
+    // Where nobody reads in the background, it is read then.
+    let (run, rest) = opened.take();
+    assert!(rest.is_some() && opened.take().1.is_none());
+    drop(rest);
+    assert!((1..300).contains(&run.read().unwrap().summary().branches[0].steps));
 }
 
 #[test]

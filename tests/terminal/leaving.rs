@@ -227,6 +227,38 @@ fn a_terminal_that_goes_away_ends_it() {
     assert_eq!(status.code(), Some(129));
 }
 
+/// A program that no signal tells of it finds out by reading and writing.
+#[test]
+fn a_terminal_that_goes_away_without_a_signal_ends_it() {
+    let world = World::new(tapes::prompts(200));
+    let ignore = r#"trap '' HUP; exec "$0" "$@""#;
+    for behind in [&[][..], &["--follow"]] {
+        let mut pty = world.start_as(&["sh", "-c", ignore], behind, &[]);
+        let is_shown = |screen: &vt100::Screen| screen.contents().contains(tapes::LAST_STEP);
+        assert!(pty.wait_for(PATIENCE, is_shown).unwrap());
+        pty.settle(QUIET).unwrap();
+        pty.hang_up();
+        let status = pty
+            .wait(PATIENCE)
+            .unwrap()
+            .expect("it ends, and does not spin");
+        assert_eq!(status.code(), Some(129));
+    }
+}
+
+/// What is printed while the screen is open would spoil it; that nobody reads it is no matter.
+#[test]
+fn a_standard_output_that_is_closed_or_full_is_no_way_for_the_screen() {
+    let world = World::new(tapes::small());
+    for redirected in [r#"exec "$0" "$@" >&-"#, r#"exec "$0" "$@" >/dev/full"#] {
+        let mut pty = world.start_as(&["sh", "-c", redirected], &[], &[]);
+        let status = pty.wait(PATIENCE).unwrap().expect("it ends");
+        assert_eq!(status.code(), Some(2), "{}", pty.screen().contents());
+        assert!(pty.screen().contents().contains("jukebox log"));
+        assert_eq!(pty.modes().unwrap(), pty.modes_before());
+    }
+}
+
 /// The bug: a terminal that takes no more bytes stops the drawing thread in a write.
 #[test]
 fn a_terminal_that_is_stuck_does_not_keep_it() {

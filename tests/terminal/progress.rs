@@ -152,3 +152,24 @@ fn a_large_run_is_shown_while_it_is_read_and_in_the_end_where_it_was_asked_for()
     pty.send(b"q").unwrap();
     assert!(end(&mut pty).success());
 }
+
+#[test]
+fn a_large_run_that_is_chosen_is_shown_while_it_is_read() {
+    let world = World::new(tapes::prompts(MANY));
+    let tape = world.tape.to_str().unwrap();
+    // Without a cache, it is read anew each time.
+    fs::write(world.directory.path().join(".cache"), "").unwrap();
+    let mut pty = world.command(&["open", tape]);
+    wait_for(&mut pty, "step 120000/120000");
+    pty.send(b"q").unwrap();
+    assert!(end(&mut pty).success());
+    let mut pty = world.command(&[]);
+    wait_for(&mut pty, "Open a run");
+    wait_for(&mut pty, "run.jsonl");
+    pty.send(b"\r").unwrap();
+    wait_for(&mut pty, "reading ");
+    wait_for(&mut pty, "step 1/");
+    wait_for(&mut pty, "step 120000/120000");
+    pty.send(b"q").unwrap();
+    assert!(end(&mut pty).success());
+}

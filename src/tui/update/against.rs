@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::debugger::{Alignment, Direction};
+use crate::debugger::{Alignment, Direction, Refresh};
 use crate::text::human;
 use crate::tui::action::ActionId;
 use crate::tui::against::Against;
 use crate::tui::app::{App, Tone};
 use crate::tui::job::{Answered, Job};
 use crate::tui::prompt::{Prompt, Purpose};
+use crate::tui::travel::Follow;
 
 impl App {
     /// Asks which run this one is to be held against; or ends it.
@@ -34,8 +35,39 @@ impl App {
         }
         self.opening = None;
         match answer {
-            Ok(branch) => self.against = Some(Against::new(branch)),
+            Ok(branch) => {
+                self.against = Some(Against::new(branch));
+                if self.travel.follow != Follow::Off {
+                    self.watch();
+                }
+            }
             Err(why) => self.say(Tone::Error, &why.to_string()),
+        }
+    }
+
+    /// The file of the right run changed. What is shown stays until it is aligned anew.
+    pub(super) fn take_right_refresh(&mut self, refreshed: Answered<Refresh>) {
+        let Some(against) = &mut self.against else {
+            return;
+        };
+        match refreshed {
+            Err(why) => self.say(Tone::Error, &format!("the run on the right: {why}")),
+            Ok(Refresh::Unchanged) => {}
+            Ok(Refresh::Gone) => self.say(
+                Tone::Warning,
+                "the right file is gone; what was read of it stays readable",
+            ),
+            Ok(found) => {
+                against.outdate_right();
+                self.outdate();
+                let words = match found {
+                    Refresh::Truncated => "the right file was truncated",
+                    Refresh::Replaced => "the right file was replaced",
+                    Refresh::Back => "the right file is there again",
+                    Refresh::Grew { .. } | Refresh::Unchanged | Refresh::Gone => return,
+                };
+                self.say(Tone::Warning, words);
+            }
         }
     }
 

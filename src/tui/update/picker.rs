@@ -4,10 +4,10 @@ use crossterm::event::KeyCode;
 
 use crate::debugger::RunRow;
 use crate::tui::action::ActionId;
-use crate::tui::app::{App, AppOptions, First, Tone};
+use crate::tui::app::{App, AppOptions, Extent, First, Tone};
 use crate::tui::effect::Effect;
 use crate::tui::held::Ticket;
-use crate::tui::job::{Answered, Job, SharedRun};
+use crate::tui::job::{Answered, Job, OpenedRun};
 use crate::tui::key::Key;
 use crate::tui::overlay::OverlaySort;
 use crate::tui::picker::Picker;
@@ -148,7 +148,7 @@ impl App {
     pub(super) fn take_opened_run(
         &mut self,
         generation: u64,
-        opened: Answered<SharedRun>,
+        opened: Answered<OpenedRun>,
         effects: &mut Vec<Effect>,
     ) {
         let Some(picker) = &mut self.picker else {
@@ -158,14 +158,15 @@ impl App {
         if picker.opening.take_if(is_waited_for).is_none() {
             return;
         }
-        let run = match opened {
-            Ok(run) => run,
+        let opened = match opened {
+            Ok(opened) => opened,
             Err(why) => {
                 self.say(Tone::Error, why.as_str());
                 return;
             }
         };
-        effects.push(Effect::Show(run));
+        let extent = opened.extent();
+        effects.push(Effect::Show(opened));
         let fresh = Self::new(AppOptions {
             first: First::Run,
             mouse: self.mouse,
@@ -176,5 +177,8 @@ impl App {
         // What was asked of the run before is answered to nobody.
         self.desk = before.desk;
         (self.size, self.theme) = (before.size, before.theme);
+        if extent == Extent::Begun {
+            self.begin_opening();
+        }
     }
 }

@@ -15,6 +15,7 @@ impl App {
         let generation = reply.generation;
         match reply.answer {
             Answer::Refreshed(refreshed) => self.take_refresh(refreshed),
+            Answer::RightRefreshed(refreshed) => self.take_right_refresh(refreshed),
             Answer::Read(reading) => self.take_reading(generation, reading),
             Answer::Summary(summary) => {
                 if self.summary.take(generation, *summary)

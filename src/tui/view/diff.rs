@@ -40,6 +40,7 @@ fn draw_files(app: &App, area: Rect, buffer: &mut Buffer) {
         Pen::new(buffer, row, app.theme).fill("─", Role::Quiet);
     }
     let open = match app.diff.diff.get() {
+        None if app.diff.diff.is_given_up() => return draw_given_up(app, area, buffer),
         None => return,
         Some(Err(why)) => {
             draw_error(app, "The difference cannot be shown.", why, area, buffer);
@@ -148,6 +149,20 @@ fn badges(change: &ChangeRow) -> Vec<String> {
         badges.push("≠ outside".into());
     }
     badges
+}
+
+fn draw_given_up(app: &App, area: Rect, buffer: &mut Buffer) {
+    let lines = [
+        (
+            SafeText::literal("The comparison was given up."),
+            Role::Strong,
+        ),
+        (
+            SafeText::literal("Another step or file, and back, compares again."),
+            Role::Quiet,
+        ),
+    ];
+    draw_centred(area, &lines, app.theme, buffer);
 }
 
 /// Says why there are no rows.

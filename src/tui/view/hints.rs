@@ -113,6 +113,7 @@ fn word(app: &App, action: &Action) -> &'static str {
         ActionId::OnlyHits if app.filtered(0).is_some() => "all steps",
         ActionId::Follow if app.unread.is_some() => "read on",
         ActionId::Follow if app.travel.follow != Follow::Off => "stop following",
+        ActionId::Back if app.is_comparing() => "give up",
         ActionId::Back if app.is_reading() && app.search.is_none() => "stop reading",
         _ => action.hint,
     }
@@ -128,7 +129,12 @@ fn is_hinted(app: &App, action: &Action) -> bool {
     match action.id {
         _ if action.hint.is_empty() => false,
         ActionId::Close | ActionId::Help => true,
-        ActionId::Back => app.search.is_some() || app.travel.base.is_some() || app.is_reading(),
+        ActionId::Back => {
+            app.search.is_some()
+                || app.travel.base.is_some()
+                || app.is_reading()
+                || app.is_comparing()
+        }
         ActionId::Follow if app.is_reading() => false,
         _ if is_covered => false,
         _ if app.summary.get().is_none() => false,

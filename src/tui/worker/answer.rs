@@ -3,14 +3,14 @@
 use std::fmt;
 use std::iter;
 use std::ops::ControlFlow;
-use std::sync::{Arc, RwLock, RwLockReadGuard, TryLockError};
+use std::sync::{Arc, RwLockReadGuard, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::against;
 use super::runs::Runs;
 use crate::debugger::{
-    Count, Debugger, Direction, FileContent, FileView, Left, Places, ReadError, Search, Spot,
-    Statistics,
+    Count, Debugger, Direction, FileContent, FileView, Left, Look, Places, ReadError, Refresh,
+    Search, Spot, Statistics,
 };
 use crate::model::{Certainty, Cursor, EntryKind, TapePath, WallTime};
 use crate::text::SafeText;
@@ -19,7 +19,8 @@ use crate::tui::difference::OpenDiff;
 use crate::tui::document::Document;
 use crate::tui::highlight::Highlighter;
 use crate::tui::job::{
-    Answer, Answered, Base, Changes, Job, Jump, Landmark, OpenFile, Progress, Stop,
+    Answer, Answered, Base, Changes, Job, Jump, Landmark, OpenFile, OpenedRun, Progress, SharedRun,
+    Stop,
 };
 use crate::tui::reading::{self, RequestReading, StepReading};
 use crate::tui::worker::{TOLD, turns::Turns};
@@ -76,12 +77,18 @@ impl Answerer {
     ) -> Outcome {
         let answer = match job {
             Job::Refresh => {
-                let mut debugger = match self.runs.left.try_write() {
-                    Ok(debugger) => debugger,
-                    Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                    Err(TryLockError::WouldBlock) => return Outcome::Busy,
-                };
-                Answer::Refreshed(debugger.refresh().map_err(safe))
+                // The right run first: who is busy is asked again for both.
+                if let Some(right) = self.runs.other() {
+                    match self.refresh(&right) {
+                        None => return Outcome::Busy,
+                        Some(Ok(Refresh::Unchanged)) => {}
+                        Some(found) => reply(Answer::RightRefreshed(found)),
+                    }
+                }
+                match self.refresh(&self.runs.left) {
+                    None => return Outcome::Busy,
+                    Some(found) => Answer::Refreshed(found),
+                }
             }
             Job::Paint {
                 document,
@@ -118,8 +125,8 @@ impl Answerer {
             }
             Job::OpenRun(source) => {
                 let places = self.read().places().clone();
-                let opened = places.open(source);
-                Answer::OpenedRun(opened.map(|run| Arc::new(RwLock::new(run))).map_err(safe))
+                let opened = places.begin(source).map_err(safe);
+                Answer::OpenedRun(opened.map(|(run, rest)| OpenedRun::new(run, rest)))
             }
             Job::Statistics { branch } => match self.count(*branch, is_cancelled) {
                 Some(statistics) => Answer::Statistics(Box::new(statistics)),
@@ -142,6 +149,26 @@ impl Answerer {
         };
         reply(answer);
         Outcome::Done
+    }
+
+    /// Takes in what was written of a run since; `None` when somebody is reading from it. What
+    /// has to be read from its start is read beside it, so that nobody waits.
+    fn refresh(&self, run: &SharedRun) -> Option<Answered<Refresh>> {
+        let look = match run.try_write() {
+            Ok(mut run) => run.look(),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().look(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        let anew = match look {
+            Ok(Look::Found(found)) => return Some(Ok(found)),
+            Ok(Look::Anew(anew)) => anew,
+            Err(error) => return Some(Err(safe(error))),
+        };
+        Some(match anew.open() {
+            Ok(Some(fresh)) => Ok(self.turns.grow(run).replace(&anew, fresh)),
+            Ok(None) => Ok(Refresh::Unchanged),
+            Err(error) => Err(safe(error)),
+        })
     }
 
     /// Searches part by part. The first hit is told at once, the others as parcels fill, or
@@ -322,6 +349,7 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         | Job::TreeAgainst { .. }
         | Job::DiffAgainst { .. }
         | Job::StepAgainst { .. }
+        | Job::StopDiff
         | Job::Watch
         | Job::Unwatch
         | Job::Refresh

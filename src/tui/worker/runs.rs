@@ -42,6 +42,11 @@ impl Runs {
         right.clone()
     }
 
+    /// The run on the right, where it is another one than that on the left.
+    pub(super) fn other(&self) -> Option<SharedRun> {
+        self.right().filter(|right| !Arc::ptr_eq(right, &self.left))
+    }
+
     pub(super) fn set_right(&self, right: Option<SharedRun>) {
         *self.right.write().unwrap_or_else(PoisonError::into_inner) = right;
     }
