@@ -131,7 +131,7 @@ fn a_transcript_holds_back_its_unfinished_line() {
     };
     let fresh = anew.open().unwrap().unwrap();
     assert_eq!(prompts(&run), ["one"]);
-    assert_eq!(run.replace(&anew, fresh), Refresh::Grew { events: 1 });
+    assert!(matches!(run.replace(&anew, fresh), Refresh::Grew { .. }));
     assert_eq!(prompts(&run), ["one", "two"]);
     assert_eq!(run.problems(), []);
 }

@@ -104,9 +104,12 @@ impl Debugger {
         let Some(turn) = self.turn_at(at)? else {
             return Ok(None);
         };
-        let Some(step) = self.tape.index.step_on(turn.line, turn.step) else {
-            return Ok(None);
-        };
+        let step = self.tape.index.step_on(turn.line, turn.step);
+        step.map(|step| self.blocks_of(step)).transpose()
+    }
+
+    /// What the model answered in a step, as one value.
+    pub(super) fn blocks_of(&self, step: u32) -> Result<Value, ReadError> {
         let mut blocks = Vec::new();
         for (position, kind) in self.telling_events_of(step) {
             if kind == Kind::ModelResponse
@@ -115,7 +118,7 @@ impl Debugger {
                 blocks.extend(part.into_iter().map(block));
             }
         }
-        Ok(Some(json!({ "blocks": blocks })))
+        Ok(json!({ "blocks": blocks }))
     }
 
     /// The turn of the model that a place is in or after: of the agent whose step it is.
@@ -256,7 +259,7 @@ fn compared(before: Option<&Turn>, turn: &Turn) -> RequestView {
     view
 }
 
-fn difference(old: &str, new: &str) -> Option<Vec<JsonChange>> {
+pub(super) fn difference(old: &str, new: &str) -> Option<Vec<JsonChange>> {
     json_diff::between(old, new, BUDGET)
 }
 

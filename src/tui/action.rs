@@ -96,7 +96,7 @@ actions! {
             "The file's next change; Enter unfolds"
         PreviousChange  "previous-change"  "("        Count ""        "The file's change before"
         ByPath          "by-path"          "p"        None  ""
-            "A JSON file by paths, or by lines"
+            "JSON by paths; a step beside one like it"
         Blanks          "blanks"           "w"        None  ""
             "Blanks and line ends of a diff, seen or not"
         NextPane        "next-pane"        "Tab"      None  "pane"    "The next pane"

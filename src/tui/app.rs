@@ -259,6 +259,7 @@ impl App {
             self.diff.diff.is_waiting(),
             self.diff.by_path.is_waiting(),
             self.diff.detail.is_waiting(),
+            self.diff.like.is_waiting(),
             self.diff.request.is_waiting(),
             self.diff.raw.is_waiting(),
         ];

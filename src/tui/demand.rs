@@ -260,6 +260,11 @@ impl App {
         self.diff
             .detail
             .want(Job::Detail { at, columns }, &mut self.desk);
+        if view == View::Step && self.diff.grain == Grain::Paths {
+            let base = self.travel.base();
+            let like = Job::Like { at, base, columns };
+            self.diff.like.want(like, &mut self.desk);
+        }
         if view == View::Event
             && let Some(event) = self.current_event(at)
         {

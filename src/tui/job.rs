@@ -188,6 +188,15 @@ pub enum Job {
         /// How long a line may be.
         columns: u16,
     },
+    /// A call or an answer beside the last one like it, by paths, set in lines.
+    Like {
+        /// Which step.
+        at: Spot,
+        /// From where back the other one is looked for.
+        base: Base,
+        /// How long a line may be.
+        columns: u16,
+    },
     /// What the model was sent, beside what it was sent before, set in lines.
     Request {
         /// Where.
@@ -412,6 +421,8 @@ pub enum Slot {
     DiffByPath,
     /// The step, whole.
     Detail,
+    /// A step beside the last one like it.
+    Like,
     /// What the model was sent.
     Request,
     /// The raw event.
@@ -464,6 +475,7 @@ impl Job {
             | Self::StepAgainst { .. } => Slot::Diff,
             Self::DiffByPath { .. } => Slot::DiffByPath,
             Self::Detail { .. } | Self::RightDetail { .. } => Slot::Detail,
+            Self::Like { .. } => Slot::Like,
             Self::Request { .. } => Slot::Request,
             Self::Raw { .. } => Slot::Raw,
             Self::Paint { .. } => Slot::Paint,
@@ -555,6 +567,8 @@ pub enum Answer {
     Diff(Answered<Box<OpenDiff>>),
     /// To [`Job::DiffByPath`]; `None` where the contents are no JSON.
     DiffByPath(Option<Vec<ReadingRow>>),
+    /// To [`Job::Like`].
+    Like(Answered<Vec<ReadingRow>>),
     /// To [`Job::Request`].
     Request(Answered<Box<RequestReading>>),
     /// To [`Job::Detail`].

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::document::Document;
-use crate::debugger::{ContextCell, ContextRun, LeadingSection, RequestView, Section, StepDetail};
+use crate::debugger::{
+    ContextCell, ContextRun, LeadingSection, LikeView, RequestView, Section, StepDetail,
+};
 use crate::model::StepNumber;
 use crate::text::json_diff::{self, LineKind};
 use crate::text::{Align, JsonChange, JsonChangeKind, SafeText, human, width};
@@ -157,6 +159,21 @@ pub fn request(view: &RequestView, columns: usize) -> Vec<ReadingRow> {
         rows.push(ReadingRow::Blank);
     }
     rows.extend(sections(&view.sections, columns));
+    rows
+}
+
+/// Sets a step beside the last one like it in lines of at most `columns`.
+pub fn like(view: &LikeView, columns: usize) -> Vec<ReadingRow> {
+    let mut rows = Vec::new();
+    if let Some(before) = view.before {
+        rows.push(ReadingRow::Heading {
+            name: SafeText::line(&format!("beside step {before}, by paths")),
+            has_hidden: false,
+        });
+    }
+    let remarks = view.remarks.iter().flat_map(|remark| wrap(remark, columns));
+    rows.extend(remarks.map(ReadingRow::Remark));
+    rows.extend(changes(&view.changes, columns));
     rows
 }
 

@@ -61,6 +61,7 @@ const fn lane_of(slot: Slot) -> usize {
         Slot::Diff
         | Slot::DiffByPath
         | Slot::Detail
+        | Slot::Like
         | Slot::Request
         | Slot::File
         | Slot::Raw

@@ -168,6 +168,7 @@ impl Fake {
                 Answer::Detail(Ok(Box::new(step)))
             }
             Job::DiffByPath { .. } => Answer::DiffByPath(None),
+            Job::Like { .. } => Answer::Like(Ok(Vec::new())),
             Job::Request { .. } => Answer::Request(Err(text("no such thing"))),
             Job::Raw { seq, .. } => Answer::Raw(Ok(vec![
                 ReadingRow::Line(text("{")),

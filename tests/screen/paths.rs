@@ -159,3 +159,46 @@ fn blanks_are_seen_without_being_asked_for_where_they_are_what_differs() {
     screen.shows("first line");
     screen.hides("first·line");
 }
+
+#[test]
+fn a_step_is_held_against_the_last_one_like_it_by_paths() {
+    let call = |id: &str, name: &str, args: serde_json::Value| json!({"kind": "tool.call", "call": id, "name": name, "title": name, "args": args});
+    let answer = |words: &str| {
+        json!({"kind": "model.response", "name": "model-x", "outcome": "ok",
+            "blocks": [{"type": "text", "text": words}]})
+    };
+    let (_tape, mut screen) = two_steps(
+        &[
+            call(
+                "a",
+                "Grep",
+                json!({"pattern": "peek", "path": "src", "limit": 10}),
+            ),
+            answer("I look."),
+            call("b", "Read", json!({"path": "README.md"})),
+        ],
+        &[
+            call(
+                "c",
+                "Grep",
+                json!({"pattern": "next", "path": "src", "limit": 10}),
+            ),
+            answer("I looked."),
+        ],
+        (130, 40),
+    );
+    // Step 7 is the second answer, 6 the second Grep, 4 the Read.
+    screen.keys(": 7 Enter p");
+    screen.shows("beside step 3, by paths");
+    screen.shows("I looked.");
+    screen.keys("h");
+    screen.shows("beside step 2, by paths");
+    screen.shows("~ arguments.pattern");
+    screen.hides("limit");
+    // A call of which there is only one.
+    screen.keys("h h");
+    screen.shows("stands before it");
+    screen.keys("p");
+    screen.shows("README.md");
+    screen.hides("by paths");
+}

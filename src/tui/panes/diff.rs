@@ -37,7 +37,8 @@ pub(in crate::tui) struct DiffPane {
     pub(in crate::tui) marked: Option<usize>,
     /// Folds that were opened alone.
     opened: BTreeSet<usize>,
-    /// Whether a file of JSON is compared by lines or by paths.
+    /// Whether a file of JSON is compared by lines or by paths; and whether a step is read, or
+    /// compared with the last one like it.
     pub(in crate::tui) grain: Grain,
     /// The difference by paths; `None` where the contents are no JSON.
     pub(in crate::tui) by_path: Held<Option<Vec<ReadingRow>>>,
@@ -45,6 +46,8 @@ pub(in crate::tui) struct DiffPane {
     pub(in crate::tui) blanks: Blanks,
     /// The step, to read.
     pub(in crate::tui) detail: Held<Answered<Box<StepReading>>>,
+    /// The step beside the last one like it, by paths.
+    pub(in crate::tui) like: Held<Answered<Vec<ReadingRow>>>,
     /// What the model was sent.
     pub(in crate::tui) request: Held<Answered<Box<RequestReading>>>,
     /// The raw event.
@@ -271,6 +274,9 @@ impl DiffPane {
         match self.effective_view() {
             View::Files => self.paths(),
             View::Both => None,
+            View::Step if self.grain == Grain::Paths => {
+                self.like.get()?.as_ref().ok().map(Vec::as_slice)
+            }
             View::Step => self.step().map(|step| &step.rows[..]),
             View::Request => {
                 let request = self.request.get()?.as_ref().ok()?;

@@ -302,13 +302,17 @@ impl App {
         self.focus(Pane::Diff);
     }
 
-    /// Tells the difference of two JSON files by paths, or by lines again.
+    /// Tells the difference of two JSON files by paths, or by lines again; and where a step is
+    /// read, holds it against the last one like it.
     pub(super) fn toggle_grain(&mut self) {
         self.diff.grain = match self.diff.grain {
             Grain::Lines => Grain::Paths,
             Grain::Paths => Grain::Lines,
         };
-        self.diff.view = View::Files;
+        self.diff.view = match self.diff.effective_view() {
+            View::Step | View::Event => View::Step,
+            View::Files | View::Both | View::Request => View::Files,
+        };
         self.diff.rewind();
     }
 

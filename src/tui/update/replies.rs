@@ -101,6 +101,9 @@ impl App {
                     );
                 }
             }
+            Answer::Like(rows) => {
+                self.diff.like.take(generation, rows);
+            }
             Answer::Request(request) => {
                 self.diff.request.take(generation, request);
             }
@@ -270,6 +273,7 @@ impl App {
         self.diff.changes.outdate();
         self.diff.diff.outdate();
         self.diff.detail.outdate();
+        self.diff.like.outdate();
         self.diff.request.outdate();
         self.diff.raw.outdate();
     }

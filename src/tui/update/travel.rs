@@ -400,6 +400,7 @@ impl App {
         self.diff.changes.clear();
         self.diff.diff.clear();
         self.diff.detail.clear();
+        self.diff.like.clear();
         self.diff.request.clear();
         self.diff.raw.clear();
         self.search = None;

@@ -11,6 +11,7 @@ use crate::text::{JsonChangeKind, SafeText, human, width};
 use crate::tui::against::Against;
 use crate::tui::app::App;
 use crate::tui::layout::scrolled;
+use crate::tui::panes::Grain;
 use crate::tui::reading::{ChangeRow, ReadingRow};
 use crate::tui::theme::Role;
 
@@ -19,6 +20,14 @@ pub(super) fn draw_step(app: &App, area: Rect, buffer: &mut Buffer) {
     let is_only_right = app.against.as_ref().is_some_and(Against::is_only_right);
     if app.travel.spot().is_some_and(|spot| spot.step.0 == 0) && !is_only_right {
         draw_start(app, area, buffer);
+        return;
+    }
+    if app.diff.grain == Grain::Paths && !is_only_right {
+        match app.diff.like.get() {
+            None => {}
+            Some(Err(why)) => draw_error(app, "This step cannot be compared.", why, area, buffer),
+            Some(Ok(rows)) => draw_scrolled(app, rows, area, buffer),
+        }
         return;
     }
     match app.diff.detail.get() {

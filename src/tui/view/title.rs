@@ -171,10 +171,8 @@ fn of_diff(app: &App) -> (String, String) {
             let spot = app.travel.spot().filter(|spot| spot.step.0 > 0);
             let step = spot.and(diff.step());
             let text = step.map_or("Step".into(), |step| of_step(&step.detail.row));
-            (
-                text,
-                scrolled(app, step.map_or(0, |step| step.rows.len()), 0),
-            )
+            let rows = diff.reading().map_or(0, <[_]>::len);
+            (text, scrolled(app, rows, 0))
         }
         View::Request => {
             let rows = diff.reading().map_or(0, <[_]>::len);

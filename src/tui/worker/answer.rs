@@ -333,6 +333,14 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
                 Box::new(RequestReading { view, rows })
             }))
         }
+        Job::Like { at, base, columns } => {
+            let base = match base {
+                Base::StepStart => None,
+                Base::Spot(base) => Some(*base),
+            };
+            let view = debugger.like(*at, base).map_err(safe);
+            Answer::Like(view.map(|view| reading::like(&view, usize::from(*columns))))
+        }
         Job::Raw { seq, columns } => Answer::Raw(
             debugger
                 .raw(*seq)
