@@ -37,11 +37,15 @@ pub(super) struct Args {
     /// Compare what the model was sent last, not the files; without B with what it was sent before
     #[arg(long, conflicts_with = "response")]
     request: bool,
+    /// Compare a call or an answer with the last one like it, path by path, not the files; with
+    /// B that of B, with the last like it up to A
+    #[arg(long, conflicts_with_all = ["response", "request"])]
+    like: bool,
     /// With --response: path by path, not line by line
     #[arg(long, requires = "response")]
     paths: bool,
     /// Write everything as text, whatever is in it
-    #[arg(long, conflicts_with_all = ["response", "request", "json"])]
+    #[arg(long, conflicts_with_all = ["response", "request", "like", "json"])]
     text: bool,
     /// End with code 1 if any file that differs is not known exactly, and say so
     #[arg(long)]
@@ -61,7 +65,7 @@ written), from (the path it had, of a rename, or null), before and after (certai
 remarks. With --response one object: from and to (steps), added, removed, patch, and changes: the
 same path by path, or null. With --request one object: from and to (steps), basis (what the tape
 holds of the requests: whole, added, what was new in each, or nothing), changes, sections (what
-there is to read besides, as in `jukebox show --json`), remarks. Of changes: path (elements count in
+there is to read besides, as in `jukebox show --json`), remarks. With --like one object: from (the step like it, or null), to, changes, remarks. Of changes: path (elements count in
 what came after; of what was removed, the last step counts in what was before), change (added,
 removed, changed, moved, or rewritten: the same number, written otherwise), before and after (JSON
 as it was written, or null), of what moved also from (its index before).";
@@ -76,6 +80,9 @@ impl Args {
             Some(Second::Place(place)) => (None, Some(place)),
             None => (None, None),
         };
+        if self.like {
+            return self.alike(&run, &from, to.as_ref(), other.is_some(), out);
+        }
         let target = other.as_ref().unwrap_or(&run);
         let (from, to) = match to {
             Some(to) => (
@@ -174,6 +181,46 @@ impl Args {
             None => print(&patch, out)?,
         }
         Ok(Answer::no_if(old != new))
+    }
+
+    fn alike(
+        &self,
+        run: &Debugger,
+        from: &Place,
+        to: Option<&Place>,
+        is_of_two: bool,
+        out: &mut Output,
+    ) -> Result<Answer, Failure> {
+        if is_of_two {
+            return Err(Failure::unusable(
+                "--like looks in one run; `jukebox compare` pairs the steps of two",
+            ));
+        }
+        let at = self.branch.spot(run, to.unwrap_or(from))?;
+        let base = match to {
+            Some(_) => Some(self.branch.spot(run, from)?),
+            None => None,
+        };
+        let view = run.like(at, base)?;
+        let is_same = view.before.is_some() && view.changes.is_empty();
+        if self.json {
+            out.json(&json!({
+                "from": view.before.map(|step| step.0),
+                "to": at.step.0,
+                "changes": changes_json(&view.changes),
+                "remarks": fields::lines(&view.remarks),
+            }))?;
+            return Ok(Answer::no_if(!is_same));
+        }
+        if let Some(before) = view.before {
+            let title = format!("step {}, compared with step {before}", at.step);
+            out.line(Style::Strong, &SafeText::line(&title))?;
+        }
+        for remark in &view.remarks {
+            out.line(Style::Faint, remark)?;
+        }
+        print_changes(&view.changes, out)?;
+        Ok(Answer::no_if(!is_same))
     }
 
     fn requests(&self, view: &RequestView, out: &mut Output) -> Result<Answer, Failure> {

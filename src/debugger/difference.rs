@@ -180,6 +180,9 @@ impl Debugger {
 /// one, and to match their contents would cost as much as all the rest.
 const MOST_MATCHED: usize = 1 << 14;
 
+/// A file that went, and what was known of it.
+type Gone = (TapePath, Option<FileState>);
+
 /// A row for each change. A file that came with the content of one that went is told to
 /// have been renamed, where there are not too many changes: one row for both. Nothing is
 /// renamed over the border of the workspace, since what lies outside is not in its patch.
@@ -188,7 +191,7 @@ fn change_rows(changes: Vec<(TapePath, Change)>) -> Vec<ChangeRow> {
         ContentRef::Blob(blob) => Some(blob),
         _ => None,
     };
-    let mut gone: HashMap<(BlobId, bool), VecDeque<(TapePath, Option<FileState>)>> = HashMap::new();
+    let mut gone: HashMap<(BlobId, bool), VecDeque<Gone>> = HashMap::new();
     let matched = changes.iter().filter(|_| changes.len() <= MOST_MATCHED);
     for (path, change) in matched {
         if change.kind == ChangeKind::Removed

@@ -88,6 +88,38 @@ fn a_renamed_file_is_one_row_in_every_list() {
     assert!(!shown.contains("D old"), "{shown}");
 }
 
+#[test]
+fn a_call_is_compared_with_the_last_one_of_its_tool() {
+    let world = World::new(&[]);
+    let events = [
+        r#"{"kind":"tool.call","call":"a","name":"Grep","args":{"pattern":"one","limit":3}}"#,
+        r#"{"kind":"tool.call","call":"b","name":"Read","args":{"path":"x"}}"#,
+        r#"{"kind":"tool.call","call":"c","name":"Grep","args":{"pattern":"two","limit":3}}"#,
+        r#"{"kind":"tool.call","call":"d","name":"Grep","args":{"pattern":"one","limit":3}}"#,
+        r#"{"kind":"prompt","text":"thanks"}"#,
+    ];
+    tape(&world, "run.jsonl", &events);
+    let alike = |words: &str| world.type_in(&format!("diff {words} --like"));
+    let run = alike("run.jsonl@3");
+    assert_eq!(run.code(), 1);
+    let expected = "step 3, compared with step 1\n~ arguments.pattern  \"one\" → \"two\"\n";
+    assert_eq!(run.stdout(), expected);
+    let run = alike("run.jsonl@2 @4");
+    assert_eq!(
+        (run.code(), run.stdout().lines().count()),
+        (0, 2),
+        "{}",
+        run.stdout()
+    );
+    assert!(run.stdout().starts_with("step 4, compared with step 1\n"));
+    let row: serde_json::Value =
+        serde_json::from_str(&alike("run.jsonl@4 --json").stdout()).unwrap();
+    assert_eq!([&row["from"], &row["to"]], [3, 4]);
+    assert!(alike("run.jsonl@2").stdout().contains("stands before it"));
+    assert!(alike("run.jsonl@5").stdout().contains("nothing to compare"));
+    assert_eq!(alike("run.jsonl@3 run.jsonl@4").code(), 2);
+}
+
 /// Checks out the first place, applies the diff to the second, and compares with the second
 /// checked out.
 fn check_patch(world: &World, git: &Path, from: &str, to: &str) {

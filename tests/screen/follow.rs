@@ -119,7 +119,7 @@ fn answer_but_comparisons(screen: &mut Screen, mut asked: Vec<Effect>) -> usize 
         }
         let mut replies = Vec::new();
         screen.run.answer(&job, &mut |answer| {
-            replies.push(Reply { generation, answer })
+            replies.push(Reply { generation, answer });
         });
         for reply in replies {
             asked.extend(screen.app.update(Event::Reply(reply)));

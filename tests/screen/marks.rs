@@ -78,6 +78,19 @@ fn write(path: &Path, text: &str) {
 }
 
 #[test]
+fn the_strip_shows_what_a_person_marked_beside_what_happened() {
+    let mut screen = Screen::new(160, 45, 150);
+    let strip = |screen: &Screen| screen.frame()[1].clone();
+    for sign in ["✗", "≠", "░", "⑂", "┃"] {
+        assert!(strip(&screen).contains(sign), "{sign}: {}", strip(&screen));
+    }
+    assert!(!strip(&screen).contains('q'));
+    screen.keys(": 7 1 Enter m q : 9 1 Enter d g");
+    assert!(strip(&screen).contains('q'), "{}", strip(&screen));
+    assert!(strip(&screen).contains('╎'), "{}", strip(&screen));
+}
+
+#[test]
 fn marks_are_there_the_next_time() {
     for size in SIZES {
         let world = World::new();

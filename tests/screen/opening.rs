@@ -145,7 +145,9 @@ fn a_mark_is_kept_of_a_run_whose_reading_was_stopped() {
     for stop in [&["Esc"][..], &[]] {
         let mut run = Begun::at(Place::END, false);
         run.read(43, 400, ReadingState::Running);
-        stop.iter().for_each(|key| drop(run.press(key)));
+        for key in stop {
+            run.press(key);
+        }
         run.screen.keys("l l");
         assert!(
             kept(&run.press("l")).is_none(),
