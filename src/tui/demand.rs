@@ -57,6 +57,9 @@ impl App {
         if let Some(area) = layout.content(Pane::Diff) {
             self.demand_diff(spot, area.width);
         }
+        if !self.diff.changes.is_waiting() && !self.state.tree.is_waiting() {
+            self.timeline.want_around(&mut self.desk);
+        }
         if self.kept.is_none() {
             // The run is in the list of those that were opened from now on.
             self.keep();
