@@ -22,6 +22,6 @@ mod tree;
 
 pub use changes::Change;
 pub use entry::{ContentRef, FileState};
-pub use paths::{PathId, PathTable};
+pub use paths::{PathId, PathTable, Spelling};
 pub use table::State;
 pub use tree::Child;

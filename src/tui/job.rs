@@ -3,6 +3,7 @@
 //! A request carries a generation and its reply carries the same one, so that an answer
 //! nobody waits for any more is told from one that somebody does. Nothing here works.
 
+mod opened;
 mod progress;
 
 use std::collections::BTreeSet;
@@ -15,12 +16,14 @@ use super::document::Document;
 use super::highlight::Painted;
 use super::reading::{ContextLines, ReadingRow, RequestReading, StepReading};
 use crate::debugger::{
-    AgentRow, Alignment, ChangeRow, Debugger, Direction, Expanded, FileView, HitRow, Left,
-    NamedFile, Refresh, RunRow, RunSource, Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
+    AgentRow, Alignment, ChangeList, ChangeRow, Debugger, Direction, Expanded, FileView, HitRow,
+    Left, NamedFile, Refresh, RunRow, RunSource, Spot, Statistics, StepRow, StripCell, Summary,
+    TreeRow,
 };
 use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
 use crate::text::SafeText;
 
+pub use self::opened::{Changes, OpenFile};
 pub use self::progress::{Progress, Reading, ReadingState};
 
 /// A job, and the number by which its reply is known.
@@ -140,7 +143,9 @@ pub enum Job {
         /// Where.
         at: Spot,
         /// What its changes are measured from.
-        base: Base,
+        since: Cursor,
+        /// Which these are.
+        changes: Arc<ChangeList>,
         /// Which directories are open.
         expanded: Expanded,
         /// The rows that are in view, and some around them: only these are completed with
@@ -272,8 +277,12 @@ pub enum Job {
         at: Spot,
         /// Where there.
         of: Counterpart,
+        /// Which these are.
+        changes: Arc<ChangeList>,
         /// Which directories are open.
         expanded: Expanded,
+        /// The rows that are in view, and some around them.
+        in_view: Range<usize>,
     },
     /// How one file differs from the right run's.
     DiffAgainst {
@@ -576,22 +585,4 @@ pub enum Answer {
         /// Whether more may come.
         progress: Progress,
     },
-}
-
-/// Which files differ between two places.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Changes {
-    /// Where the difference starts.
-    pub from: Spot,
-    /// The files.
-    pub rows: Vec<ChangeRow>,
-}
-
-/// A file at a place, with its text in lines.
-#[derive(Clone, Debug)]
-pub struct OpenFile {
-    /// What is known of it.
-    pub view: FileView,
-    /// Its lines.
-    pub document: Arc<Document>,
 }
