@@ -9,6 +9,7 @@
 //! No I/O and no clock: the same events give an equal state.
 
 mod apply;
+mod below;
 mod changes;
 mod entry;
 mod keep;

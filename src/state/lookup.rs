@@ -64,8 +64,7 @@ impl State {
                 (first.position < limit).then_some(first)
             });
         let first = firsts.min_by_key(|first| first.position)?;
-        let shows_the_past = first.is_observed() && !first.is_outside() && first.kind().is_some();
-        shows_the_past.then_some(first)
+        first.shows_the_past().then_some(first)
     }
 
     /// Whether a path that was not named yet at a cursor was not there, for certain: the whole
@@ -158,11 +157,17 @@ impl State {
         })
     }
 
-    /// Whether anything below a path is there. Keeps its own stack: a tape chooses how deep
-    /// its directories are. Those that were not filled yet are not looked into.
+    /// Whether anything below a path is there. On the main line that is known nearly always;
+    /// else one has to look. Keeps its own stack: a tape chooses how deep its directories are.
+    /// Those that were not filled yet are not looked into.
     pub(super) fn has_children(&self, branch: u16, path: PathId, position: u32) -> bool {
         if self.is_empty_before(path, position) {
             return false;
+        }
+        if branch == State::MAIN
+            && let Some(is_any) = self.below.is_any(path, position)
+        {
+            return is_any;
         }
         let cursor = Cursor { position, branch };
         let way = self.way(cursor);
