@@ -9,6 +9,7 @@
 
 mod agents;
 mod behind;
+mod change_list;
 mod checkout;
 mod compact;
 mod compare;
@@ -40,10 +41,12 @@ mod state_file;
 mod statistics;
 mod timeline;
 mod title;
+mod tree;
 mod trees;
 mod verify;
 mod versions;
 
+pub use change_list::ChangeList;
 pub use checkout::{
     Checkout, CheckoutError, CheckoutOptions, CheckoutReport, CheckoutRow, Doubt, OutsideLinks,
     Skipped,
@@ -55,7 +58,6 @@ pub use context::{
 };
 pub use conversation::{Spoken, Turn, Utterance};
 pub use environment::{EffectRow, EnvironmentView};
-pub use files::Expanded;
 pub use follow::{Anew, Look, Refresh, Watch};
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};
 pub use left::{Left, LeftFocus, LeftView};
@@ -74,6 +76,7 @@ pub use runs::{MAX_TRANSCRIPTS, RunRow, RunSort, RunSource};
 pub use search::{QueryError, Search};
 pub use spots::{Direction, LocateError};
 pub use statistics::{ChurnRow, Count, Statistics, ToolRow};
+pub use tree::Expanded;
 pub use verify::{Verified, VerifyStats};
 
 /// Something of a tape could not be read when it was wanted.

@@ -9,6 +9,7 @@
 //! No I/O and no clock: the same events give an equal state.
 
 mod apply;
+mod below;
 mod changes;
 mod entry;
 mod keep;
@@ -22,6 +23,6 @@ mod tree;
 
 pub use changes::Change;
 pub use entry::{ContentRef, FileState};
-pub use paths::{PathId, PathTable};
+pub use paths::{PathId, PathTable, Spelling};
 pub use table::State;
 pub use tree::Child;

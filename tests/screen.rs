@@ -33,6 +33,8 @@ mod keys;
 mod layout;
 #[path = "screen/left.rs"]
 mod left;
+#[path = "screen/many_files.rs"]
+mod many_files;
 #[path = "screen/marks.rs"]
 mod marks;
 #[path = "screen/mouse.rs"]

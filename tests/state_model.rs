@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
 
 use jukebox::debugger::{Debugger, Expanded, FileContent, OpenOptions, Source};
-use jukebox::model::{BlobHash, Certainty, EntryKind, StepNumber};
+use jukebox::model::{BlobHash, Certainty, ChangeKind, EntryKind, StepNumber};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -236,6 +236,53 @@ fn directory(files: &Files, above: &str, texts: &mut Vec<(String, String)>) -> S
     hash
 }
 
+/// What is there after a step: the text of a file, or nothing of a directory.
+fn tree_of(run: &Debugger, step: u32) -> BTreeMap<String, Option<String>> {
+    let cursor = run.spot(0, StepNumber(step)).cursor;
+    let rows = run.tree(cursor, cursor, &Expanded::All).into_iter();
+    let mut files = files_of(run, step);
+    rows.map(|row| {
+        let path = row.path.to_text();
+        (path.clone(), files.remove(&path))
+    })
+    .collect()
+}
+
+/// The rows of a tree with their marks, as two trees side by side tell them.
+fn marks_of(run: &Debugger, from: u32, to: u32) -> BTreeMap<String, Option<ChangeKind>> {
+    let (before, after) = (tree_of(run, from), tree_of(run, to));
+    let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let differs = |path: &str| match (before.get(path), after.get(path)) {
+        (Some(None), None) | (None, Some(None)) => false,
+        (one, two) => one != two,
+    };
+    let mut marks = BTreeMap::new();
+    for path in &paths {
+        let mut above = paths.iter().filter(|above| **above != *path);
+        if above
+            .any(|above| is_within(path, above) && after.get(*above).is_some_and(Option::is_some))
+        {
+            continue;
+        }
+        let below = paths
+            .iter()
+            .any(|other| *other != *path && is_within(other, path) && differs(other));
+        let mark = match (before.get(*path), after.get(*path)) {
+            (one, two) if differs(path) => Some(match (one, two) {
+                (None, _) => ChangeKind::Added,
+                (_, None) => ChangeKind::Removed,
+                _ => ChangeKind::Modified,
+            }),
+            (_, Some(None)) => below.then_some(ChangeKind::Modified),
+            (_, Some(Some(_))) => None,
+            (_, None) if below => Some(ChangeKind::Removed),
+            (_, None) => continue,
+        };
+        marks.insert((*path).clone(), mark);
+    }
+    marks
+}
+
 fn files_of(run: &Debugger, step: u32) -> Files {
     let cursor = run.spot(0, StepNumber(step)).cursor;
     run.tree(cursor, cursor, &Expanded::All)
@@ -301,9 +348,13 @@ proptest! {
                 step => expected[step as usize - 1].clone(),
             };
             let cursor = |step| run.spot(0, StepNumber(step)).cursor;
-            let mut changed: Vec<String> = run.changes(cursor(from), cursor(to)).into_iter()
-                .map(|change| change.path.to_text())
+            let changes = run.changes(cursor(from), cursor(to));
+            // A rename is one row for two paths.
+            let mut changed: Vec<String> = changes.iter()
+                .flat_map(|change| [Some(change.path), change.from])
+                .flatten().map(|path| path.to_text())
                 .collect();
+            changed.sort();
             let (one, two) = (files(from), files(to));
             let mut differing: Vec<String> = one.keys().chain(two.keys())
                 .filter(|path| one.get(*path) != two.get(*path))
@@ -313,6 +364,10 @@ proptest! {
             // A file that became a directory is a change of its own row, too.
             changed.retain(|path| one.contains_key(path) || two.contains_key(path));
             prop_assert_eq!(changed, differing);
+            // And so do the marks of the tree, also above what differs and where it is gone.
+            let rows = run.tree(cursor(to), cursor(from), &Expanded::All).into_iter();
+            let marked: BTreeMap<_, _> = rows.map(|row| (row.path.to_text(), row.change)).collect();
+            prop_assert_eq!(marked, marks_of(&run, from, to), "{} to {}", from, to);
         }
     }
 }

@@ -240,8 +240,8 @@ fn differences_from_before_a_branch_left_are_seen_on_it() {
     ]);
     let cursor = |place: &str| run.locate(&place.parse().unwrap()).unwrap().cursor;
     let check = |from: &str, to: &str, expected: &[&str]| {
-        let changes = run.changes(cursor(from), cursor(to)).into_iter();
-        let paths: Vec<String> = changes.map(|row| row.path.to_text()).collect();
+        let changes = run.changes(cursor(from), cursor(to));
+        let paths: Vec<String> = changes.iter().map(|row| row.path.to_text()).collect();
         assert_eq!(paths, expected, "{from} to {to}");
     };
     check("again:1", "again:2", &["b"]);
@@ -366,10 +366,14 @@ fn the_steps_that_changed_a_file_are_found_from_any_step() {
             let spot = run.locate(&place.parse().unwrap()).unwrap();
             // Many entries of one path.
             let changes = run.changes(run.spot(0, StepNumber(0)).cursor, spot.cursor);
-            let paths: Vec<&TapePath> = changes.iter().map(|change| &change.path).collect();
+            let paths: Vec<TapePath> = changes.iter().map(|change| change.path).collect();
             assert_eq!(
                 paths,
-                if step == 0 { vec![] } else { vec![&path] },
+                if step == 0 {
+                    vec![]
+                } else {
+                    vec![path.clone()]
+                },
                 "{place}"
             );
             let behind = changed.partition_point(|changed| *changed <= step);

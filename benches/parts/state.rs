@@ -145,7 +145,7 @@ impl<'a> Files<'a> {
 
     fn compare(&self) {
         let blobs = &self.tape.index.blobs;
-        let changes = |from, to| self.state.changes(blobs, from, to);
+        let changes = |from, to| self.state.changes(blobs, from, to).collect::<Vec<_>>();
         for (what, is_near) in [
             ("delta of neighbours", true),
             ("delta of any two places", false),
@@ -160,7 +160,7 @@ impl<'a> Files<'a> {
                 };
                 let mut found = Vec::new();
                 ours.0.push(clock(|| found = changes(from, to)));
-                let mut ids: Vec<PathId> = found.iter().map(|(_, change)| change.path).collect();
+                let mut ids: Vec<PathId> = found.iter().map(|change| change.path).collect();
                 ids.sort_unstable_by_key(|id| std::cmp::Reverse(*id));
                 theirs.0.push(clock(|| ids.sort_unstable()));
             }

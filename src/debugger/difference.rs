@@ -1,24 +1,36 @@
 //! What differs between two places, and in what lines.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::change_list::{ChangeList, Listing};
 use super::{ChangeRow, Debugger, DiffView, FileContent, ReadError};
-use crate::model::{Certainty, ChangeKind, Cursor, EntryKind, Kind, TapePath};
-use crate::state::{Change, ContentRef, FileState, PathId};
-use crate::tape::BlobId;
+use crate::model::{Certainty, Cursor, EntryKind, Kind, TapePath};
+use crate::state::{Change, FileState, PathId};
 use crate::text::{FileDiff, SafeText, diff};
 
 impl Debugger {
-    /// The paths that differ between two places, sorted. Costs the entries between them,
-    /// and a name for each path. Renames are told where there are not too many paths.
-    pub fn changes(&self, from: Cursor, to: Cursor) -> Vec<ChangeRow> {
-        change_rows(self.state.changes(&self.tape.index.blobs, from, to))
+    /// The paths that differ between two places. Costs the entries between them, and two
+    /// searches and a name for each path. Renames are told of up to 16 384 paths; of more, a
+    /// path that went and one that came are two.
+    pub fn changes(&self, from: Cursor, to: Cursor) -> ChangeList {
+        let mut listing = Listing::default();
+        let mut spelling = self.state.paths.spelling();
+        for change in self.state.changes(&self.tape.index.blobs, from, to) {
+            if let Some(path) = spelling.of(change.path) {
+                listing.push(path, &change);
+            }
+        }
+        listing.finish()
     }
 
     /// The paths that the events of a step changed, wherever they stand.
     pub(super) fn step_changes(&self, step: u32) -> Vec<ChangeRow> {
-        change_rows(self.changed_in(step))
+        let mut listing = Listing::default();
+        for (path, change) in self.changed_in(step) {
+            listing.push(path.as_bytes(), &change);
+        }
+        listing.finish().iter().collect()
     }
 
     /// The paths that a step changed, as names only: cheaper than the changes themselves.
@@ -174,50 +186,6 @@ impl Debugger {
             remarks,
         }
     }
-}
-
-/// Of more changes than this, none is told to be a rename: nobody looks through them one by
-/// one, and to match their contents would cost as much as all the rest.
-const MOST_MATCHED: usize = 1 << 14;
-
-/// A file that went, and what was known of it.
-type Gone = (TapePath, Option<FileState>);
-
-/// A row for each change. A file that came with the content of one that went is told to
-/// have been renamed, where there are not too many changes: one row for both. Nothing is
-/// renamed over the border of the workspace, since what lies outside is not in its patch.
-fn change_rows(changes: Vec<(TapePath, Change)>) -> Vec<ChangeRow> {
-    let content = |state: Option<FileState>| match state?.content {
-        ContentRef::Blob(blob) => Some(blob),
-        _ => None,
-    };
-    let mut gone: HashMap<(BlobId, bool), VecDeque<Gone>> = HashMap::new();
-    let matched = changes.iter().filter(|_| changes.len() <= MOST_MATCHED);
-    for (path, change) in matched {
-        if change.kind == ChangeKind::Removed
-            && let Some(blob) = content(change.before)
-        {
-            let sources = gone.entry((blob, path.is_outside())).or_default();
-            sources.push_back((path.clone(), change.before));
-        }
-    }
-    let mut renamed = HashSet::new();
-    let rows = changes.into_iter().map(|(path, change)| {
-        if change.kind == ChangeKind::Added
-            && let Some(blob) = content(change.after)
-            && let Some(sources) = gone.get_mut(&(blob, path.is_outside()))
-            && let Some((from, before)) = sources.pop_front()
-        {
-            let mut row = Debugger::change_row(path, &Change { before, ..change });
-            renamed.insert(from.clone());
-            row.from = Some(from);
-            return row;
-        }
-        Debugger::change_row(path, &change)
-    });
-    let mut rows: Vec<ChangeRow> = rows.collect();
-    rows.retain(|row| !renamed.contains(&row.path));
-    rows
 }
 
 enum Side {

@@ -64,8 +64,8 @@ impl Debugger {
         form: PatchForm,
     ) -> impl Iterator<Item = Patch> + 'a {
         let changes = if std::ptr::eq(self, other) {
-            let rows = self.changes(from, to).into_iter();
-            let named = rows.map(|row| (row.path, row.from, row.change));
+            let changes = self.changes(from, to);
+            let named = changes.iter().map(|row| (row.path, row.from, row.change));
             named.collect::<Vec<_>>()
         } else {
             let differences = self.differences(from, (other, to)).into_iter();

@@ -4,12 +4,11 @@
 //! read. What is not known on one
 //! side cannot be said to differ, and is told as perhaps different.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 
-use super::{ChangeRow, Debugger, Expanded, TreeRow};
+use super::{ChangeList, ChangeRow, Debugger};
 use crate::model::{Body, Certainty, ChangeKind, Content, Cursor, EntryKind, KnownLines, TapePath};
 use crate::state::{ContentRef, FileState};
-use crate::text::SafeText;
 
 /// A path in two trees.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +21,7 @@ impl Debugger {
     /// The paths at which the tree at a place differs from that of another run, sorted:
     /// `Added` means only there, `Removed` only here. Costs a walk over both trees,
     /// and for each file that both have a read of two lines' heads.
-    pub fn changes_against(&self, at: Cursor, right: (&Self, Cursor)) -> Vec<ChangeRow> {
+    pub fn changes_against(&self, at: Cursor, right: (&Self, Cursor)) -> ChangeList {
         let certainty =
             |file: Option<FileState>| file.map_or(Certainty::Absent, |file| file.certainty);
         let row = |(path, change, both): (TapePath, ChangeKind, Both)| ChangeRow {
@@ -123,142 +122,11 @@ impl Debugger {
             _ => None,
         }
     }
-
-    /// The file tree at a place, with what only the other run's tree holds in its place.
-    /// Marks say how paths differ: `Added` only there, `Removed` only here; of a directory,
-    /// that something below it does. Costs a walk over both trees,
-    /// and for each file that both have a read of two lines' heads.
-    pub fn tree_against(
-        &self,
-        at: Cursor,
-        (right_run, right_at): (&Self, Cursor),
-        expanded: &Expanded,
-    ) -> Vec<TreeRow> {
-        let both = self.both_trees(at, (right_run, right_at));
-        let mut tree = Merged::new(self, right_run, &both);
-        let mut rows = Vec::new();
-        tree.add_below(None, 0, expanded, &mut rows);
-        rows
-    }
 }
 
 impl Both {
     /// Both modes, where both are known.
     fn modes(&self) -> Option<(u32, u32)> {
         self.left?.mode.zip(self.right?.mode)
-    }
-
-    /// What stands in the tree: the left one's, else the right one's.
-    fn shown(&self) -> Option<FileState> {
-        self.left.or(self.right)
-    }
-}
-
-/// Two trees as one.
-struct Merged<'a> {
-    left: &'a Debugger,
-    right: &'a Debugger,
-    both: &'a BTreeMap<TapePath, Both>,
-    /// What is in each directory; without one, at the top.
-    children: HashMap<Option<TapePath>, BTreeSet<&'a TapePath>>,
-    marks: HashMap<TapePath, ChangeKind>,
-}
-
-impl<'a> Merged<'a> {
-    fn new(left: &'a Debugger, right: &'a Debugger, both: &'a BTreeMap<TapePath, Both>) -> Self {
-        let mut tree = Self {
-            left,
-            right,
-            both,
-            children: HashMap::new(),
-            marks: HashMap::new(),
-        };
-        for (path, states) in both {
-            tree.children.entry(path.parent()).or_default().insert(path);
-            if let Some(change) = left.difference_of(states, right, path) {
-                tree.mark(path, change);
-            }
-        }
-        tree
-    }
-
-    /// Marks a path, and the directories above it that both trees have.
-    fn mark(&mut self, path: &TapePath, change: ChangeKind) {
-        self.marks.insert(path.clone(), change);
-        if change == ChangeKind::Suspected {
-            return;
-        }
-        for above in std::iter::successors(path.parent(), TapePath::parent) {
-            let states = self.both.get(&above).copied().unwrap_or_default();
-            let kind = match (states.left, states.right) {
-                (Some(_), None) => ChangeKind::Removed,
-                (None, Some(_)) => ChangeKind::Added,
-                _ => ChangeKind::Modified,
-            };
-            self.marks.insert(above, kind);
-        }
-    }
-
-    fn add_below(
-        &mut self,
-        directory: Option<&TapePath>,
-        depth: u16,
-        expanded: &Expanded,
-        rows: &mut Vec<TreeRow>,
-    ) {
-        let children = self.children.remove(&directory.cloned());
-        let mut children: Vec<&TapePath> = children.into_iter().flatten().collect();
-        let is_leaf = |path: &TapePath| {
-            let shown = self.both.get(path).and_then(Both::shown);
-            shown.is_some_and(|file| file.kind != EntryKind::Directory)
-        };
-        // As in a tree of one run: the workspace first, directories before files.
-        children.sort_by_key(|path| (path.is_outside(), is_leaf(path)));
-        for path in children {
-            let Some(row) = self.row(path, depth, expanded) else {
-                continue;
-            };
-            let is_expanded = row.is_expanded;
-            rows.push(row);
-            if is_expanded {
-                self.add_below(Some(path), depth + 1, expanded, rows);
-            }
-        }
-    }
-
-    fn row(&self, path: &TapePath, depth: u16, expanded: &Expanded) -> Option<TreeRow> {
-        let states = self.both.get(path)?;
-        let file = states.shown()?;
-        let run = if states.left.is_some() {
-            self.left
-        } else {
-            self.right
-        };
-        let is_directory = file.kind == EntryKind::Directory;
-        let (blob, size) = match file.content {
-            ContentRef::Blob(id) => run.blob_head(id, file.since),
-            _ => (None, None),
-        };
-        let target = match file.content {
-            ContentRef::Target(position) => run.link_target(position, path),
-            _ => None,
-        };
-        let name = match (path.is_outside(), depth) {
-            (true, 0) => [b"/", path.name()].concat(),
-            _ => path.name().to_vec(),
-        };
-        Some(TreeRow {
-            name: SafeText::from_bytes(&name),
-            depth,
-            kind: file.kind,
-            mode: file.mode,
-            size,
-            blob,
-            certainty: file.certainty,
-            change: self.marks.get(path).copied(),
-            is_expanded: is_directory && expanded.has(path),
-            target: target.map(|target| SafeText::from_bytes(&target)),
-            path: path.clone(),
-        })
     }
 }

@@ -64,6 +64,7 @@ impl IndexSink for State {
         for branch in &mut self.branches {
             branch.log.settle();
         }
+        self.below.settle();
     }
 }
 
@@ -448,10 +449,18 @@ impl State {
         self.push(branch, path, entry);
     }
 
-    pub(super) fn push(&mut self, branch: u16, path: PathId, entry: Entry) {
-        if let Some(branch) = self.branches.get_mut(usize::from(branch)) {
-            branch.log.push(path, entry);
-            self.note_filled(path, entry);
+    pub(super) fn push(&mut self, number: u16, path: PathId, entry: Entry) {
+        let Some(branch) = self.branches.get_mut(usize::from(number)) else {
+            return;
+        };
+        if number == Self::MAIN {
+            let log = &branch.log;
+            let change = (log.last_of(path, u32::MAX), entry);
+            let last = |node| log.last_of(node, u32::MAX);
+            let is_there = |node| last(node).is_some_and(|entry| entry.kind().is_some());
+            self.below.note(&self.paths, path, change, is_there);
         }
+        branch.log.push(path, entry);
+        self.note_filled(path, entry);
     }
 }

@@ -3,7 +3,7 @@
 use super::entry::{ContentRef, FileState};
 use super::paths::PathId;
 use super::table::State;
-use crate::model::{Certainty, ChangeKind, Cursor, EntryKind, TapePath};
+use crate::model::{Certainty, ChangeKind, Cursor, EntryKind};
 use crate::tape::BlobTable;
 
 /// A path that differs between two cursors.
@@ -19,40 +19,9 @@ pub struct Change {
     pub after: Option<FileState>,
 }
 
-impl State {
-    /// The paths that differ between two cursors, sorted by path. Either may be the earlier
-    /// one, and they may be on different branches.
-    pub fn changes(&self, blobs: &BlobTable, from: Cursor, to: Cursor) -> Vec<(TapePath, Change)> {
-        let mut touched = self.touched_between(from, to);
-        self.paths.sort(&mut touched);
-        let named = |path: PathId| {
-            let change = self.change(blobs, path, from, to)?;
-            Some((self.paths.path(path)?, change))
-        };
-        touched.into_iter().filter_map(named).collect()
-    }
-
-    /// The same paths in no order, without their names: those cost more than all the rest.
-    pub fn changes_unsorted(
-        &self,
-        blobs: &BlobTable,
-        from: Cursor,
-        to: Cursor,
-    ) -> impl Iterator<Item = Change> {
-        let touched = self.touched_between(from, to).into_iter();
-        touched.filter_map(move |path| self.change(blobs, path, from, to))
-    }
-
-    /// How one path differs between two cursors, if it does.
-    pub fn change(
-        &self,
-        blobs: &BlobTable,
-        path: PathId,
-        from: Cursor,
-        to: Cursor,
-    ) -> Option<Change> {
-        let before = self.at(blobs, from, path);
-        let after = self.at(blobs, to, path);
+impl Change {
+    /// How the states of a path differ, if they do.
+    fn between(path: PathId, before: Option<FileState>, after: Option<FileState>) -> Option<Self> {
         let kind = match (there(before), there(after)) {
             (None, Some(after)) if after.kind == EntryKind::Directory => return None,
             (Some(before), None) if before.kind == EntryKind::Directory => return None,
@@ -65,14 +34,47 @@ impl State {
             (Some(before), Some(after)) if before.suspect != after.suspect => ChangeKind::Suspected,
             _ => return None,
         };
-        Some(Change {
+        Some(Self {
             path,
             kind,
             before,
             after,
         })
     }
+}
 
+impl State {
+    /// What differs between two cursors, in the order of the paths. Either may be the earlier
+    /// one, and they may be on different branches.
+    pub fn changes(
+        &self,
+        blobs: &BlobTable,
+        from: Cursor,
+        to: Cursor,
+    ) -> impl Iterator<Item = Change> {
+        let mut touched = self.touched_between(from, to);
+        self.paths.sort(&mut touched);
+        let ways = (self.way(from), self.way(to));
+        let change = move |path| {
+            let before = self.made_of(blobs, from, path, ways.0.entry(path));
+            let after = self.made_of(blobs, to, path, ways.1.entry(path));
+            Change::between(path, before, after)
+        };
+        touched.into_iter().filter_map(change)
+    }
+
+    /// How one path differs between two cursors, if it does.
+    pub fn change(
+        &self,
+        blobs: &BlobTable,
+        path: PathId,
+        from: Cursor,
+        to: Cursor,
+    ) -> Option<Change> {
+        let before = self.at(blobs, from, path);
+        let after = self.at(blobs, to, path);
+        Change::between(path, before, after)
+    }
     /// The paths with entries or suspicions between two cursors, each once, in no order of
     /// their names.
     pub fn touched_between(&self, from: Cursor, to: Cursor) -> Vec<PathId> {
@@ -130,22 +132,20 @@ impl State {
         if touched.len() / ENTRIES_A_PATH > self.paths.len() {
             let is_touched = |path: &PathId| branch.has_entry_between(*path, from, to);
             paths.extend(self.paths.ids().filter(is_touched));
+        } else if touched.len() > self.paths.len() / PATHS_AN_ENTRY {
+            self.paths.add_each_once(touched, paths);
         } else {
             paths.extend(touched);
         }
         paths.extend(branch.suspected(from, to));
-        if paths.len() > FEW {
-            paths.sort_unstable();
-            paths.dedup();
-        }
     }
 }
 
 /// Where there are so many entries for each path, it is quicker to ask every path for one.
-const ENTRIES_A_PATH: usize = 16;
+const ENTRIES_A_PATH: usize = 64;
 
-/// More paths than this are told apart by their numbers before they are by their names.
-const FEW: usize = 64;
+/// Where there are fewer paths than this for each entry, it is quicker to tick them off.
+const PATHS_AN_ENTRY: usize = 64;
 
 /// The state of a path that is there.
 fn there(state: Option<FileState>) -> Option<FileState> {

@@ -174,6 +174,11 @@ impl Entry {
         self.bits & OBSERVED != 0
     }
 
+    /// Whether a file was seen as it may have been all along.
+    pub(super) const fn shows_the_past(self) -> bool {
+        self.is_observed() && !self.is_outside() && self.kind().is_some()
+    }
+
     /// Whether it is a change, not only a look that found what was known.
     pub(super) const fn is_version(self) -> bool {
         !self.is_observed() || self.is_outside()

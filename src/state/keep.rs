@@ -1,5 +1,6 @@
 //! The state as columns of the index cache. What an event does to it is not known here.
 
+use super::below::Below;
 use super::paths::PathTable;
 use super::snapshot::Directories;
 use super::table::{Branch, State};
@@ -10,6 +11,7 @@ impl Keep for State {
         self.paths.write(out);
         self.directories.write(out);
         out.column(&self.filled);
+        self.below.write(out);
         out.column(&[self.looked_at as u64, self.branches.len() as u64]);
         for branch in &self.branches {
             branch.write(out);
@@ -20,6 +22,7 @@ impl Keep for State {
         let paths = PathTable::read(from);
         let directories = Directories::read(from);
         let filled = from.column();
+        let below = Below::read(from);
         let [looked_at, branches] = from.numbers::<u64, 2>();
         let branches = (0..branches).map_while(|_| {
             let branch = Branch::read(from);
@@ -29,6 +32,7 @@ impl Keep for State {
             paths,
             directories,
             filled,
+            below,
             branches: branches.collect(),
             looked_at: looked_at as usize,
         }

@@ -70,7 +70,7 @@ impl Lists {
         self.numbers.get(start..end).unwrap_or_default()
     }
 
-    /// Adds a number, higher than all before it, to the list of a path.
+    /// Adds a number, not lower than any before it, to the list of a path.
     pub(super) fn push(&mut self, path: PathId, number: u32) {
         if self.numbers.len() > SMALL && self.numbers.len() > SPREAD * (self.held + 1) {
             self.pack();

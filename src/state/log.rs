@@ -109,8 +109,15 @@ impl Log {
         self.lists.settle();
     }
 
+    /// The last entry of a path among the first so many of all.
+    pub(super) fn last_among(&self, path: PathId, before: usize) -> Option<Entry> {
+        let list = self.lists.get(path);
+        let after = list.partition_point(|number| (*number as usize) < before);
+        self.get(*list.get(after.checked_sub(1)?)?)
+    }
+
     /// How many entries there are before an event.
-    fn before(&self, position: u32) -> usize {
+    pub(super) fn before(&self, position: u32) -> usize {
         self.rows.partition_point(|[at, ..]| *at < position)
     }
 
@@ -176,6 +183,8 @@ mod tests {
             let check = |position, expected: Option<usize>| {
                 let expected = expected.map(|at| entries[at]);
                 assert_eq!(log.last_of(path, position), expected, "before {position}");
+                let before = log.before(position);
+                assert_eq!(log.last_among(path, before), expected, "before {position}");
             };
             check(2, None);
             check(3, Some(0));

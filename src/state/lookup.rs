@@ -1,6 +1,7 @@
 //! A path at a cursor, and how well it is known.
 
 use super::entry::{ContentRef, Entry, FileState};
+use super::log::Log;
 use super::paths::PathId;
 use super::table::{Branch, State};
 use crate::model::{Certainty, Cursor, EntryKind, TapePath};
@@ -15,7 +16,19 @@ impl State {
 
     /// What a node is at a cursor.
     pub fn at(&self, blobs: &BlobTable, cursor: Cursor, path: PathId) -> Option<FileState> {
-        if let Some(entry) = self.entry_or_evidence(cursor, path) {
+        let entry = self.entry(cursor.branch, path, cursor.position);
+        self.made_of(blobs, cursor, path, entry)
+    }
+
+    /// What a node is at a cursor, by its entry there.
+    pub(super) fn made_of(
+        &self,
+        blobs: &BlobTable,
+        cursor: Cursor,
+        path: PathId,
+        entry: Option<Entry>,
+    ) -> Option<FileState> {
+        if let Some(entry) = entry.or_else(|| self.evidence(cursor, path)) {
             let state = self.known(blobs, cursor, path, entry);
             // A directory that was removed and is there again through its files.
             if entry.kind().is_some() || !self.has_children(cursor.branch, path, cursor.position) {
@@ -33,12 +46,17 @@ impl State {
             .find_map(|(branch, position)| branch.log.last_of(path, position))
     }
 
-    /// The entry that counts. Before the first one, what a later look at the file showed:
-    /// it was there all along, unless something wrote it in between.
-    fn entry_or_evidence(&self, cursor: Cursor, path: PathId) -> Option<Entry> {
-        if let Some(entry) = self.entry(cursor.branch, path, cursor.position) {
-            return Some(entry);
-        }
+    /// The way to a cursor, for the lookup of many paths.
+    pub(super) fn way(&self, cursor: Cursor) -> Way<'_> {
+        let chain = self.chain(cursor.branch, cursor.position);
+        Way(chain
+            .map(|(branch, to)| (&branch.log, branch.log.before(to)))
+            .collect())
+    }
+
+    /// Where there is no entry yet, what a later look at the file showed: it was there all
+    /// along, unless something wrote it in between.
+    fn evidence(&self, cursor: Cursor, path: PathId) -> Option<Entry> {
         let firsts = self
             .chain(cursor.branch, u32::MAX)
             .filter_map(|(branch, limit)| {
@@ -46,8 +64,7 @@ impl State {
                 (first.position < limit).then_some(first)
             });
         let first = firsts.min_by_key(|first| first.position)?;
-        let shows_the_past = first.is_observed() && !first.is_outside() && first.kind().is_some();
-        shows_the_past.then_some(first)
+        first.shows_the_past().then_some(first)
     }
 
     /// Whether a path that was not named yet at a cursor was not there, for certain: the whole
@@ -140,18 +157,25 @@ impl State {
         })
     }
 
-    /// Whether anything below a path is there. Keeps its own stack: a tape chooses how deep
-    /// its directories are. Those that were not filled yet are not looked into.
+    /// Whether anything below a path is there. On the main line that is known nearly always;
+    /// else one has to look. Keeps its own stack: a tape chooses how deep its directories are.
+    /// Those that were not filled yet are not looked into.
     pub(super) fn has_children(&self, branch: u16, path: PathId, position: u32) -> bool {
         if self.is_empty_before(path, position) {
             return false;
         }
+        if branch == State::MAIN
+            && let Some(is_any) = self.below.is_any(path, position)
+        {
+            return is_any;
+        }
         let cursor = Cursor { position, branch };
+        let way = self.way(cursor);
         let mut open = vec![self.paths.children(path)];
         while let Some(children) = open.last_mut() {
             match children.next() {
                 Some(child) => {
-                    let entry = self.entry_or_evidence(cursor, child);
+                    let entry = way.entry(child).or_else(|| self.evidence(cursor, child));
                     if entry.is_some_and(|entry| entry.kind().is_some()) {
                         return true;
                     }
@@ -163,6 +187,18 @@ impl State {
             }
         }
         false
+    }
+}
+
+/// The branches on the way to a cursor, each with how many of its entries come before: found
+/// once, where many paths are looked up.
+pub(super) struct Way<'a>(Vec<(&'a Log, usize)>);
+
+impl Way<'_> {
+    /// The entry of a path that counts at the cursor.
+    pub(super) fn entry(&self, path: PathId) -> Option<Entry> {
+        let mut branches = self.0.iter();
+        branches.find_map(|(log, before)| log.last_among(path, *before))
     }
 }
 

@@ -146,14 +146,22 @@ impl PathTable {
         (parent != NONE).then_some(PathId(parent))
     }
 
-    /// Puts nodes in the order of their paths, as bytes.
-    pub(super) fn sort(&self, ids: &mut [PathId]) {
+    /// Puts nodes, each of them there once, in the order of their paths, as bytes.
+    pub(super) fn sort(&self, ids: &mut Vec<PathId>) {
         if ids.len() < self.len() / RANKED_FROM {
             ids.sort_by_cached_key(|id| self.path(*id));
-        } else {
-            let ranks = self.ranks.get_or_init(|| self.rank());
-            ids.sort_unstable_by_key(|id| ranks.get(id.0 as usize));
+            return;
         }
+        let ranks = self.ranks.get_or_init(|| self.rank());
+        let mut by_rank = vec![NONE; self.len()];
+        for id in ids.drain(..) {
+            let rank = ranks.get(id.0 as usize).copied().unwrap_or_default();
+            if let Some(place) = by_rank.get_mut(rank as usize) {
+                *place = id.0;
+            }
+        }
+        let placed = by_rank.into_iter().filter(|id| *id != NONE);
+        ids.extend(placed.map(PathId));
     }
 
     /// By node, its place in the order of paths. Keeps its own stack: a tape chooses how
@@ -218,6 +226,22 @@ impl PathTable {
         });
     }
 
+    /// Adds some of these nodes, each of them once, in the order of their numbers.
+    pub(super) fn add_each_once(&self, some: impl Iterator<Item = PathId>, to: &mut Vec<PathId>) {
+        let mut is_among = vec![false; self.len()];
+        for id in some {
+            if let Some(place) = is_among.get_mut(id.0 as usize) {
+                *place = true;
+            }
+        }
+        to.extend(
+            self.ids()
+                .zip(is_among)
+                .filter(|(_, is)| *is)
+                .map(|(id, _)| id),
+        );
+    }
+
     /// All nodes, the roots included.
     pub(super) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
         (0..self.nodes.len() as u32).map(PathId)
@@ -247,7 +271,8 @@ impl PathTable {
         found
     }
 
-    fn child(&self, parent: PathId, name: &[u8]) -> Option<PathId> {
+    /// The node of a name in a directory, if it was named.
+    pub fn child(&self, parent: PathId, name: &[u8]) -> Option<PathId> {
         self.by_name
             .find(hash(parent.0, name), |id| {
                 self.nodes
@@ -258,12 +283,70 @@ impl PathTable {
             .map(|id| PathId(*id))
     }
 
+    /// Writes the paths of nodes one after the other. Where neighbours follow each other,
+    /// each costs its own name only.
+    pub fn spelling(&self) -> Spelling<'_> {
+        Spelling {
+            paths: self,
+            directory: None,
+            path: Vec::new(),
+            above: 0,
+            way: Vec::new(),
+        }
+    }
+
     fn root_of(path: &TapePath) -> PathId {
         if path.is_outside() {
             Self::OUTSIDE
         } else {
             Self::ROOT
         }
+    }
+}
+
+/// Paths that are written one after the other, in the same place.
+#[derive(Clone, Debug)]
+pub struct Spelling<'a> {
+    paths: &'a PathTable,
+    /// The directory of the node that was written last.
+    directory: Option<PathId>,
+    path: Vec<u8>,
+    /// Bytes of it up to that node's name.
+    above: usize,
+    /// The nodes above one, from the nearest on.
+    way: Vec<PathId>,
+}
+
+impl Spelling<'_> {
+    /// The path of a node; `None` where [`PathTable::path`] knows none.
+    pub fn of(&mut self, id: PathId) -> Option<&[u8]> {
+        let directory = self.paths.parent(id)?;
+        if self.directory != Some(directory) {
+            self.directory = Some(directory);
+            self.enter(directory);
+        }
+        self.path.truncate(self.above);
+        self.path.extend_from_slice(self.paths.name(id));
+        let is_path = self.path.len() <= TapePath::MAX_LEN && self.way.len() < TapePath::MAX_DEPTH;
+        is_path.then_some(&self.path)
+    }
+
+    fn enter(&mut self, directory: PathId) {
+        self.path.clear();
+        self.way.clear();
+        let mut node = directory;
+        while let Some(above) = self.paths.parent(node) {
+            self.way.push(node);
+            node = above;
+        }
+        if node == PathTable::OUTSIDE {
+            self.path.push(b'/');
+        }
+        for node in self.way.iter().rev() {
+            self.path.extend_from_slice(self.paths.name(*node));
+            self.path.push(b'/');
+        }
+        self.above = self.path.len();
     }
 }
 
@@ -347,6 +430,11 @@ mod tests {
                 expected.sort_by_key(|id| table.path(*id));
                 table.sort(&mut all);
                 prop_assert_eq!(&all, &expected);
+                let mut spelling = table.spelling();
+                for id in all {
+                    let path = table.path(id).unwrap();
+                    prop_assert_eq!(spelling.of(id), Some(path.as_bytes()));
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::below::Below;
 use super::entry::Entry;
 use super::log::Log;
 use super::paths::{PathId, PathTable};
@@ -17,6 +18,7 @@ pub struct State {
     pub(super) directories: Directories,
     /// By path: nothing below it was there, on any branch, before so many events.
     pub(super) filled: Column<u32>,
+    pub(super) below: Below,
     /// Paths that events looked at below those they name.
     pub(super) looked_at: usize,
 }
@@ -136,6 +138,9 @@ impl Keep for Branch {
 }
 
 impl State {
+    /// The number of the main line.
+    pub(super) const MAIN: u16 = 0;
+
     /// Notes for the directories above a path that it is there from now on, or, where it is
     /// only seen to be there, that it may have been all along.
     pub(super) fn note_filled(&mut self, path: PathId, entry: Entry) {

@@ -19,11 +19,12 @@ impl State {
     /// What is in a directory at a cursor, directories first, then by name. Files that are
     /// gone are not listed, unless something named them since.
     pub fn list(&self, blobs: &BlobTable, cursor: Cursor, directory: PathId) -> Vec<Child> {
+        let way = self.way(cursor);
         let mut children: Vec<Child> = self
             .paths
             .children(directory)
             .filter_map(|path| {
-                let state = self.at(blobs, cursor, path)?;
+                let state = self.made_of(blobs, cursor, path, way.entry(path))?;
                 let is_listed = state.certainty != Certainty::Absent;
                 is_listed.then_some(Child { path, state })
             })

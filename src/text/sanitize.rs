@@ -218,10 +218,11 @@ pub fn decode_tags(text: &str) -> SafeText {
 /// Whether a JSON document, or the start of one, holds characters that are not seen, as they
 /// are or escaped: a reason for a badge, without making the text safe to show.
 pub fn json_hides(json: &[u8]) -> bool {
-    json.utf8_chunks().any(|chunk| {
-        let text = chunk.valid();
-        (!text.is_ascii() && hidden::hides(text)) || escapes_hide(text)
-    })
+    let hides = |text: &str| (!text.is_ascii() && hidden::hides(text)) || escapes_hide(text);
+    match std::str::from_utf8(json) {
+        Ok(text) => hides(text),
+        Err(_) => json.utf8_chunks().any(|chunk| hides(chunk.valid())),
+    }
 }
 
 /// Whether an escape of a JSON text stands for a character that is not seen.
@@ -230,7 +231,7 @@ fn escapes_hide(text: &str) -> bool {
         let digits = escape.strip_prefix("\\u")?.get(..4)?;
         u16::from_str_radix(digits, 16).ok()
     };
-    text.match_indices("\\u").any(|(at, _)| {
+    memchr::memmem::find_iter(text.as_bytes(), b"\\u").any(|at| {
         let (before, escape) = text.split_at(at);
         // Behind a backslash, it is a backslash and an `u`.
         let backslashes = before.bytes().rev().take_while(|byte| *byte == b'\\');

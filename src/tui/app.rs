@@ -423,7 +423,7 @@ impl App {
             return Some(&file.path);
         }
         let in_tree = self.state.selected_file();
-        let in_diff = self.diff.selected_change().map(|change| &change.path);
+        let in_diff = self.diff.selected_index().and(self.diff.selected.as_ref());
         match self.focus {
             Pane::State => in_tree.or(in_diff),
             Pane::Timeline | Pane::Diff => in_diff.or(in_tree),

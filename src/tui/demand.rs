@@ -1,6 +1,7 @@
 //! What each part of the screen wants to know, said anew after every event.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::against::Against;
 use super::app::{App, Keeping};
@@ -56,6 +57,9 @@ impl App {
         }
         if let Some(area) = layout.content(Pane::Diff) {
             self.demand_diff(spot, area.width);
+        }
+        if !self.diff.changes.is_waiting() && !self.state.tree.is_waiting() {
+            self.timeline.want_around(&mut self.desk);
         }
         if self.kept.is_none() {
             // The run is in the list of those that were opened from now on.
@@ -172,15 +176,24 @@ impl App {
                 }
             }
             // The tree waits for the changes: they say which directories are open.
-            if self.diff.changes.current().is_some() {
-                let (base, expanded) = (self.travel.base(), self.state.expanded());
+            if let Some(changes) = self.diff.changes.current() {
+                let expanded = self.state.expanded();
+                let in_view = self.state.rows_around(usize::from(height));
+                let list = Arc::clone(&changes.list);
                 let tree = match of {
-                    Some(of) => Job::TreeAgainst { at, of, expanded },
+                    Some(of) => Job::TreeAgainst {
+                        at,
+                        of,
+                        changes: list,
+                        expanded,
+                        in_view,
+                    },
                     None => Job::Tree {
                         at,
-                        base,
+                        since: changes.from.cursor,
+                        changes: list,
                         expanded,
-                        in_view: self.state.rows_around(usize::from(height)),
+                        in_view,
                     },
                 };
                 self.state.tree.want(tree, &mut self.desk);
@@ -214,7 +227,6 @@ impl App {
                 && let Some(change) = self.diff.selected_change()
             {
                 let (from, to) = (changes.from.cursor, at.cursor);
-                let change = change.clone();
                 let diff = match of {
                     Some(of) => Job::DiffAgainst { at: to, of, change },
                     None => Job::Diff { from, to, change },

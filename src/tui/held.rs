@@ -176,6 +176,11 @@ impl<T> Held<T> {
             .is_some_and(|(_, ticket)| ticket.is_late(desk))
     }
 
+    /// Whether the world has changed since the last answer.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.shown.as_ref().is_some_and(|shown| shown.is_outdated)
+    }
+
     /// The world has changed: the answer stays in view, and the next wish is asked anew.
     pub(super) fn outdate(&mut self) {
         self.asked = None;

@@ -16,8 +16,8 @@ use super::document::Document;
 use super::highlight::Painted;
 use super::reading::{ContextLines, ReadingRow, RequestReading, StepReading};
 use crate::debugger::{
-    AgentRow, Alignment, ChangeRow, Direction, Expanded, FileView, HitRow, Left, NamedFile,
-    Refresh, RunRow, RunSource, Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
+    AgentRow, Alignment, ChangeList, ChangeRow, Direction, Expanded, FileView, HitRow, Left,
+    NamedFile, Refresh, RunRow, RunSource, Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
 };
 use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
 use crate::text::SafeText;
@@ -142,7 +142,9 @@ pub enum Job {
         /// Where.
         at: Spot,
         /// What its changes are measured from.
-        base: Base,
+        since: Cursor,
+        /// Which these are.
+        changes: Arc<ChangeList>,
         /// Which directories are open.
         expanded: Expanded,
         /// The rows that are in view, and some around them: only these are completed with
@@ -285,8 +287,12 @@ pub enum Job {
         at: Spot,
         /// Where there.
         of: Counterpart,
+        /// Which these are.
+        changes: Arc<ChangeList>,
         /// Which directories are open.
         expanded: Expanded,
+        /// The rows that are in view, and some around them.
+        in_view: Range<usize>,
     },
     /// How one file differs from the right run's.
     DiffAgainst {

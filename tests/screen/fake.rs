@@ -137,11 +137,8 @@ impl Fake {
             Job::Strip { columns, .. } => Answer::Strip(self.strip(*columns)),
             Job::Changes { base, at } => Answer::Changes(self.changes(*base, *at)),
             Job::Tree {
-                at, base, expanded, ..
-            } => {
-                let changes = self.changes(*base, *at);
-                Answer::Tree(files::tree(&changes.rows, expanded))
-            }
+                changes, expanded, ..
+            } => Answer::Tree(files::tree(changes, expanded)),
             Job::File { at, path } => {
                 let view = self.file(*at, path);
                 let document = Arc::new(Document::of(&view));

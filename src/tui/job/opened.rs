@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use crate::debugger::{ChangeRow, Debugger, FileView, Rest, Spot};
+use crate::debugger::{ChangeList, Debugger, FileView, Rest, Spot};
 use crate::tui::app::Extent;
 use crate::tui::document::Document;
 
@@ -45,12 +45,12 @@ impl OpenedRun {
 }
 
 /// Which files differ between two places.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Changes {
     /// Where the difference starts.
     pub from: Spot,
     /// The files.
-    pub rows: Vec<ChangeRow>,
+    pub list: Arc<ChangeList>,
 }
 
 /// A file at a place, with its text in lines.

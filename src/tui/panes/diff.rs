@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::state::offset;
-use crate::debugger::{ChangeRow, DiffView};
+use crate::debugger::{ChangeList, ChangeRow, DiffView};
 use crate::model::TapePath;
 use crate::text::{SafeText, width};
 use crate::tui::difference::{Anchor, Context, Form, OpenDiff};
@@ -21,7 +21,7 @@ pub(in crate::tui) struct DiffPane {
     pub(in crate::tui) view: View,
     /// Whether there are two steps that can be held against each other.
     pub(in crate::tui) faces: Faces,
-    /// The files that differ, sorted by path.
+    /// The files that differ.
     pub(in crate::tui) changes: Held<Changes>,
     /// The file that is shown.
     pub(in crate::tui) selected: Option<TapePath>,
@@ -134,9 +134,19 @@ impl View {
 }
 
 impl DiffPane {
-    /// The files that differ, sorted by path.
-    pub(in crate::tui) fn files(&self) -> &[ChangeRow] {
-        self.changes.get().map_or(&[], |changes| &changes.rows)
+    /// The files that differ, if they are known.
+    fn files(&self) -> Option<&ChangeList> {
+        self.changes.get().map(|changes| &*changes.list)
+    }
+
+    /// How many files differ.
+    pub(in crate::tui) fn count_of_files(&self) -> usize {
+        self.files().map_or(0, ChangeList::len)
+    }
+
+    /// One of them, by its place in the order of their paths.
+    pub(in crate::tui) fn file(&self, index: usize) -> Option<ChangeRow> {
+        self.files()?.get(index)
     }
 
     /// The index of the file that is shown.
@@ -146,23 +156,22 @@ impl DiffPane {
 
     /// The index of a file, where it differs.
     pub(in crate::tui) fn index_of(&self, path: &TapePath) -> Option<usize> {
-        let found = self.files().binary_search_by(|row| row.path.cmp(path));
-        found.ok()
+        self.files()?.index_of(path)
     }
 
     /// The file that is shown.
-    pub(in crate::tui) fn selected_change(&self) -> Option<&ChangeRow> {
-        self.files().get(self.selected_index()?)
+    pub(in crate::tui) fn selected_change(&self) -> Option<ChangeRow> {
+        self.file(self.selected_index()?)
     }
 
     /// Shows another of the files; returns its path.
     pub(in crate::tui) fn select_by(&mut self, delta: i64) -> Option<TapePath> {
-        let last = self.files().len().checked_sub(1)?;
+        let last = self.count_of_files().checked_sub(1)?;
         let there = match self.selected_index() {
             Some(here) => offset(here, delta).min(last),
             None => 0,
         };
-        self.selected = self.files().get(there).map(|row| row.path.clone());
+        self.selected = self.file(there).map(|row| row.path);
         self.rewind();
         self.selected.clone()
     }
@@ -288,10 +297,7 @@ impl DiffPane {
 
     /// The view there is something to show for: a step that changed no file is read.
     pub(in crate::tui) fn effective_view(&self) -> View {
-        let has_files = self
-            .changes
-            .get()
-            .is_none_or(|changes| !changes.rows.is_empty());
+        let has_files = self.files().is_none_or(|files| !files.is_empty());
         match (self.view, self.faces) {
             (View::Files, Faces::Two) if !has_files => View::Both,
             (View::Files, Faces::One) if !has_files => View::Step,
@@ -324,7 +330,7 @@ impl DiffPane {
 
     /// How many rows the list of files takes.
     pub(in crate::tui) fn list_height(&self, height: usize) -> usize {
-        match self.files().len() {
+        match self.count_of_files() {
             _ if self.effective_view() == View::Both => 0,
             0 | 1 => 0,
             files => files.min(MAX_FILES).min(height / 3),
@@ -336,7 +342,7 @@ impl DiffPane {
         let list = self.list_height(height);
         let selected = self.selected_index();
         let centred = selected.unwrap_or(0).saturating_sub(list / 2);
-        scrolled(centred, selected, self.files().len(), list)
+        scrolled(centred, selected, self.count_of_files(), list)
     }
 
     /// How many rows stand above the difference: the list and a line below it, the file's

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::conversation::ConversationPane;
-use crate::debugger::{ChangeRow, Expanded, Statistics, TreeRow, Versions};
+use crate::debugger::{ChangeList, ChangeRow, Expanded, Statistics, TreeRow, Versions};
 use crate::model::{Certainty, EntryKind, TapePath};
 use crate::text::{SafeText, width};
 use crate::tui::document::Document;
@@ -79,8 +79,9 @@ impl StatePane {
     }
 
     /// Opens the directories in which these files changed.
-    pub(in crate::tui) fn open_around(&mut self, changes: &[ChangeRow]) {
-        for change in changes.iter().take(MAX_OPENED).rev() {
+    pub(in crate::tui) fn open_around(&mut self, changes: &ChangeList) {
+        let first: Vec<ChangeRow> = changes.iter().take(MAX_OPENED).collect();
+        for change in first.iter().rev() {
             if let Some(from) = &change.from {
                 self.open_above(from);
             }

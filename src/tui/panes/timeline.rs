@@ -21,23 +21,25 @@ pub(in crate::tui) struct TimelinePane {
     pub(in crate::tui) folding: Folding,
     /// The branches by the branch and the step that they leave after.
     pub(in crate::tui) departures: BTreeMap<(u16, u32), Vec<u16>>,
+    /// What is in view, and what is wanted after that.
+    next: Option<(Job, Job)>,
 }
 
 /// Rows are asked for in blocks of at least this many.
 const BLOCK: u32 = 64;
 
 impl TimelinePane {
-    /// Says which rows are in view. More are asked for: a block before and after them, so
-    /// that the next moves find theirs here.
+    /// Says which rows are in view. Those come first, alone: a frame waits for them.
     pub(in crate::tui) fn want(&mut self, branch: u16, view: Range<u32>, desk: &mut Desk) {
         let block = BLOCK.max((view.end - view.start).next_power_of_two());
         let first = (view.start / block).saturating_sub(1) * block;
-        let steps = first.max(1)..first.saturating_add(4 * block);
-        self.rows.want(Job::Timeline { branch, steps }, desk);
+        let around = first.max(1)..first.saturating_add(4 * block);
+        let of = |steps| Job::Timeline { branch, steps };
+        self.want_first(of(view.start.max(1)..view.end), of(around), desk);
     }
 
-    /// Says which of some steps are in view, by their indices. Those around them are asked
-    /// for, too, and one more step: the one the playhead is in.
+    /// Says which of some steps are in view, by their indices. One more step is wanted: the
+    /// one the playhead is in.
     pub(in crate::tui) fn want_of(
         &mut self,
         branch: u16,
@@ -49,15 +51,15 @@ impl TimelinePane {
         let block = (BLOCK as usize).max(view.len().next_power_of_two());
         let first = (view.start / block).saturating_sub(1) * block;
         let end = steps.len().min(first + 4 * block);
-        let mut steps = steps.get(first..end).unwrap_or_default().to_vec();
-        if let Err(index) = steps.binary_search(&here) {
-            steps.insert(index, here);
-        }
-        self.rows.want(Job::Steps { branch, steps }, desk);
+        let of = |range: Range<usize>| {
+            let steps = steps.get(range).unwrap_or_default();
+            steps_with(here, branch, steps.to_vec())
+        };
+        self.want_first(of(view), of(first..end), desk);
     }
 
-    /// Says which rows are in view, where some agents are folded. Those around them are asked
-    /// for, too, and the step the playhead is in.
+    /// Says which rows are in view, where some agents are folded. The step the playhead is in
+    /// is wanted, too.
     pub(in crate::tui) fn want_rows(
         &mut self,
         branch: u16,
@@ -67,12 +69,53 @@ impl TimelinePane {
     ) {
         let block = BLOCK.max((view.end - view.start).next_power_of_two());
         let first = (view.start / block).saturating_sub(1) * block;
-        let rows = first..first.saturating_add(4 * block);
-        let mut steps: Vec<u32> = rows.map(|row| self.folding.step_at(row)).collect();
-        if let Err(index) = steps.binary_search(&here) {
-            steps.insert(index, here);
+        let of = |rows: Range<u32>| {
+            let steps = rows.map(|row| self.folding.step_at(row));
+            steps_with(here, branch, steps.collect())
+        };
+        let around = of(first..first.saturating_add(4 * block));
+        self.want_first(of(view), around, desk);
+    }
+
+    fn want_first(&mut self, in_view: Job, around: Job, desk: &mut Desk) {
+        if !self.holds(&in_view) {
+            self.rows.want(in_view.clone(), desk);
         }
-        self.rows.want(Job::Steps { branch, steps }, desk);
+        self.next = Some((in_view, around));
+    }
+
+    /// A block before and after the rows in view, once these are there: the next moves find
+    /// theirs in it.
+    pub(in crate::tui) fn want_around(&mut self, desk: &mut Desk) {
+        if let Some((in_view, around)) = self.next.take()
+            && self.holds(&in_view)
+        {
+            self.rows.want(around, desk);
+        }
+    }
+
+    /// Whether all rows that a job asks for are held as they are now.
+    fn holds(&self, job: &Job) -> bool {
+        if self.rows.is_outdated() {
+            return false;
+        }
+        match (self.rows.get_with_job().map(|(held, _)| held), job) {
+            (
+                Some(Job::Timeline { branch, steps }),
+                Job::Timeline {
+                    branch: of,
+                    steps: wanted,
+                },
+            ) => branch == of && steps.start <= wanted.start && wanted.end <= steps.end,
+            (
+                Some(Job::Steps { branch, steps }),
+                Job::Steps {
+                    branch: of,
+                    steps: wanted,
+                },
+            ) => branch == of && wanted.iter().all(|step| steps.binary_search(step).is_ok()),
+            _ => false,
+        }
     }
 
     /// Takes in which branches there are.
@@ -96,6 +139,14 @@ impl TimelinePane {
         let index = rows.binary_search_by_key(&step, |row| row.number.0);
         rows.get(index.ok()?)
     }
+}
+
+/// These steps, and the one the playhead is in.
+fn steps_with(here: u32, branch: u16, mut steps: Vec<u32>) -> Job {
+    if let Err(index) = steps.binary_search(&here) {
+        steps.insert(index, here);
+    }
+    Job::Steps { branch, steps }
 }
 
 /// The first step to show so that the playhead stands in the middle, where there is enough
@@ -125,13 +176,23 @@ mod tests {
         let mut desk = Desk::default();
         let mut asked = Vec::new();
         for start in 0..1000 {
+            let mut requests = Vec::new();
+            let mut answer = |pane: &mut TimelinePane, desk: &mut Desk| {
+                for request in desk.take_requests() {
+                    let Job::Timeline { steps, .. } = request.job else {
+                        panic!("another job");
+                    };
+                    requests.push(steps);
+                    assert!(pane.rows.take(request.generation, Vec::new()));
+                }
+            };
             pane.want(0, start..start + 40, &mut desk);
-            for request in desk.take_requests() {
-                let Job::Timeline { steps, .. } = request.job else {
-                    panic!("another job");
-                };
-                asked.push(steps);
-            }
+            answer(&mut pane, &mut desk);
+            pane.want_around(&mut desk);
+            answer(&mut pane, &mut desk);
+            // What is in view comes first, but only where one was not before.
+            assert_eq!(requests.len() > 1, start == 0, "{requests:?}");
+            asked.extend(requests);
             let last = asked.last().unwrap();
             assert!(last.start <= start.max(1) && start + 40 <= last.end);
         }

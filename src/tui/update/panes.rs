@@ -164,9 +164,7 @@ impl App {
 
     /// Opens the file whose difference is shown, where it is looked at.
     fn open_change(&mut self) {
-        let change = self.diff.selected_change();
-        let path = change.map(|change| change.path.clone());
-        match path {
+        match self.diff.selected_change().map(|change| change.path) {
             Some(path) if self.diff.effective_view() == View::Files => {
                 let line = self.line_in_view(&path);
                 self.open_file(path);

@@ -189,7 +189,9 @@ impl App {
     /// the one that was looked at before, else the first. The selection of the pane that a
     /// person is in stays where it is.
     fn choose_files(&mut self) {
-        let files = self.diff.files();
+        let Some(files) = self.diff.changes.get().map(|changes| &*changes.list) else {
+            return;
+        };
         let open = self.state.file.as_ref().map(|file| &file.path);
         let kept = [
             open,
@@ -198,9 +200,12 @@ impl App {
         ]
         .into_iter()
         .flatten()
-        .find(|path| self.diff.index_of(path).is_some());
-        let chosen = kept.or(files.first().map(|file| &file.path)).cloned();
+        .find(|path| files.index_of(path).is_some());
+        let chosen = kept.cloned().or_else(|| Some(files.get(0)?.path));
         self.state.open_around(files);
+        if let Some(chosen) = &chosen {
+            self.state.open_above(chosen);
+        }
         let is_in_hand = self.focus == Pane::State && self.state.selected.is_some();
         if !is_in_hand && chosen.is_some() {
             self.state.selected.clone_from(&chosen);

@@ -77,14 +77,16 @@ fn draw_files(app: &App, area: Rect, buffer: &mut Buffer) {
 
 /// The files that differ, around the one that is shown.
 fn draw_list(app: &App, rows: impl Iterator<Item = Rect>, top: usize, buffer: &mut Buffer) {
-    let files = app.diff.files();
     let selected = app.diff.selected_index();
-    for ((index, file), row) in files.iter().enumerate().skip(top).zip(rows) {
+    for (index, row) in (top..).zip(rows) {
+        let Some(file) = app.diff.file(index) else {
+            return;
+        };
         let is_selected = selected == Some(index);
         let selection = selection(app, Pane::Diff, is_selected);
         let mut pen = Pen::new(buffer, row, app.theme).selected(selection);
         pen.words(if is_selected { "▸" } else { " " }, Role::Accent);
-        let (sign, sign_role) = sign_of(app, file);
+        let (sign, sign_role) = sign_of(app, &file);
         pen.words(sign, sign_role);
         pen.gap(1);
         pen.text(&width::fit_middle(&file.names(), pen.left()), Role::Text);

@@ -157,7 +157,7 @@ fn is_worth(app: &App, action: &Action) -> bool {
             .is_some_and(|summary| summary.branches.len() > 1),
         ActionId::Context => matches!(app.diff.effective_view(), View::Files | View::Both),
         ActionId::NextFile | ActionId::PreviousFile => {
-            app.diff.effective_view() == View::Files && app.diff.files().len() > 1
+            app.diff.effective_view() == View::Files && app.diff.count_of_files() > 1
         }
         ActionId::Open => match app.focus {
             Pane::Timeline => false,

@@ -153,7 +153,7 @@ fn of_diff(app: &App) -> (String, String) {
                 }
                 _ => "Diff".into(),
             };
-            let files = diff.files().len();
+            let files = diff.count_of_files();
             let note = match diff.selected_index() {
                 Some(index) if files > 1 => format!("file {}/{files}", index + 1),
                 _ => String::new(),

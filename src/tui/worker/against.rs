@@ -38,11 +38,17 @@ pub(super) fn answer(runs: &Runs, job: &Job, is_cancelled: &dyn Fn() -> bool) ->
         Job::RightDetail { of, columns } => Answer::Detail(detail(&right, spot_of(of), *columns)),
         Job::ChangesAgainst { at, of } => Answer::Changes(Changes {
             from: *at,
-            rows: left.changes_against(at.cursor, (&right, spot_of(of).cursor)),
+            list: Arc::new(left.changes_against(at.cursor, (&right, spot_of(of).cursor))),
         }),
-        Job::TreeAgainst { at, of, expanded } => {
+        Job::TreeAgainst {
+            at,
+            of,
+            changes,
+            expanded,
+            in_view,
+        } => {
             let right = (&*right, spot_of(of).cursor);
-            Answer::Tree(left.tree_against(at.cursor, right, expanded))
+            Answer::Tree(left.tree_against(at.cursor, right, changes, expanded, in_view))
         }
         Job::DiffAgainst { at, of, change } => {
             let view = left.diff_against(*at, (&right, spot_of(of).cursor), change);

@@ -294,17 +294,18 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
             let from = base_of(debugger, *base, *at);
             Answer::Changes(Changes {
                 from,
-                rows: debugger.changes(from.cursor, at.cursor),
+                list: Arc::new(debugger.changes(from.cursor, at.cursor)),
             })
         }
         Job::Tree {
             at,
-            base,
+            since,
+            changes,
             expanded,
             in_view,
         } => {
-            let since = base_of(debugger, *base, *at).cursor;
-            Answer::Tree(debugger.tree_in_view(at.cursor, since, expanded, in_view))
+            let base = (*since, &**changes);
+            Answer::Tree(debugger.tree_in_view(at.cursor, base, expanded, in_view))
         }
         Job::File { at, path } => Answer::File(file(debugger, *at, path).map(|view| {
             let document = Arc::new(Document::of(&view));

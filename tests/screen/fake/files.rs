@@ -1,9 +1,10 @@
 //! The files of the made-up run: which step changes which, and what they hold.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use jukebox::debugger::{
-    ChangeRow, Expanded, FileContent, FileView, Spot, TreeRow, VersionRow, Versions,
+    ChangeList, ChangeRow, Expanded, FileContent, FileView, Spot, TreeRow, VersionRow, Versions,
 };
 use jukebox::model::{Certainty, ChangeKind, Cursor, EntryKind, KnownLines, TapePath};
 use jukebox::text::SafeText;
@@ -48,7 +49,7 @@ impl Fake {
         });
         Changes {
             from,
-            rows: rows.collect(),
+            list: Arc::new(rows.collect()),
         }
     }
 
@@ -140,7 +141,7 @@ pub(super) fn changed(n: u32) -> &'static [&'static str] {
     }
 }
 
-pub(super) fn tree(changes: &[ChangeRow], expanded: &Expanded) -> Vec<TreeRow> {
+pub(super) fn tree(changes: &ChangeList, expanded: &Expanded) -> Vec<TreeRow> {
     let Expanded::Only(expanded) = expanded else {
         panic!("the screen never asks for everything");
     };
