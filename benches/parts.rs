@@ -3,7 +3,7 @@
 //!     cargo bench --bench parts                  all of them
 //!     cargo bench --bench parts -- state diff    some of them
 //!
-//! The parts: index, state, events, diff, highlight, draw, recorder. A row names what is
+//! The parts: index, state, events, diff, highlight, draw, recorder, capture. A row names what is
 //! done, how long one of it takes, and how often that is the time of what stands beside
 //! it: both in turn, in this process, medians of seven rounds. Where single cases matter
 //! it names the median and the 99th of a hundred instead. This prints and judges nothing.
@@ -12,6 +12,8 @@
 
 #[path = "parts/beside.rs"]
 mod beside;
+#[path = "parts/capture.rs"]
+mod capture;
 #[path = "parts/diff.rs"]
 mod diff;
 #[path = "parts/draw.rs"]
@@ -43,7 +45,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 /// Measures a part and prints its rows.
 type Run = fn() -> Result;
 
-const PARTS: [(&str, Run); 7] = [
+const PARTS: [(&str, Run); 8] = [
     ("index", index::run),
     ("state", state::run),
     ("events", events::run),
@@ -51,6 +53,7 @@ const PARTS: [(&str, Run); 7] = [
     ("highlight", highlight::run),
     ("draw", draw::run),
     ("recorder", recorder::run),
+    ("capture", capture::run),
 ];
 
 fn main() -> Result {

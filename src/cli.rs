@@ -25,6 +25,7 @@ mod open;
 mod output;
 mod progress;
 mod recent;
+mod record;
 mod restore;
 mod search;
 mod show;
@@ -120,6 +121,7 @@ enum Command {
     Compare(compare::Args),
     Checkout(checkout::Args),
     Restore(restore::Args),
+    Record(record::Args),
     Txn(txn::Args),
     Search(search::Args),
     Stats(stats::Args),
@@ -192,6 +194,7 @@ fn dispatch(
         Some(Command::Compare(args)) => args.run(around, out),
         Some(Command::Checkout(args)) => args.run(around, out),
         Some(Command::Restore(args)) => args.run(around, out),
+        Some(Command::Record(args)) => args.run(around, out),
         Some(Command::Txn(args)) => args.run(around, out),
         Some(Command::Search(args)) => args.run(around, out),
         Some(Command::Stats(args)) => args.run(around, out),

@@ -31,6 +31,7 @@ mod patch;
 mod paths;
 mod reading;
 mod recent;
+mod recording;
 mod requests;
 mod restore;
 mod rows;
@@ -67,6 +68,7 @@ pub use open::{Debugger, IndexCache, OpenError, OpenOptions, Places, Source};
 pub use patch::{Patch, PatchForm};
 pub use reading::{Rest, Slice};
 pub use recent::RecentRun;
+pub use recording::{RecordError, Recording, RecordingError, RecordingOptions, Reply, SyncPolicy};
 pub use restore::{
     Committed, Conflict, Done, Fingerprint, LeftAlone, LeftReason, Pending, Plan, Preview,
     Previewed, Recovery, Restore, Status, TransactionError, Workspace,

@@ -32,6 +32,9 @@ pub mod wire;
 #[doc = include_str!("tape/FORMAT.md")]
 pub mod format {}
 
+#[doc = include_str!("tape/STDIN.md")]
+pub mod stdin {}
+
 pub use blobs::{BlobError, BlobSource, MAX_BLOB, MAX_CHAIN};
 pub use bytes::TapeBytes;
 pub use cache::IndexCache;

@@ -9,7 +9,7 @@ use color_eyre::config::{HookBuilder, Theme};
 
 use crate::debugger::{
     CheckoutError, CompactError, ImportError, LocateError, OpenError, QueryError, ReadError,
-    TransactionError,
+    RecordError, RecordingError, TransactionError,
 };
 use crate::model::{PathError, PlaceError};
 use crate::text::sanitize_block;
@@ -275,6 +275,27 @@ impl From<TransactionError> for Failure {
             | TransactionError::Prepare(_)
             | TransactionError::TakenBack(_)
             | TransactionError::Interrupted(_) => Self::machine(line),
+        }
+    }
+}
+
+impl From<RecordingError> for Failure {
+    fn from(error: RecordingError) -> Self {
+        let line = error.to_string();
+        match error {
+            RecordingError::Record(RecordError::Exists(_)) => {
+                Self::conflict(format!("{line}: name a new file"))
+            }
+            RecordingError::Record(RecordError::Lost { .. }) => Self::machine(format!(
+                "{line}; the tape is whole but for them, and says where they are missing"
+            )),
+            RecordingError::Record(_) => Self::machine(line),
+            RecordingError::Capture(_) | RecordingError::Nested(..) => {
+                Self::unusable(format!("{line}; nothing was recorded"))
+            }
+            RecordingError::TooMuch(_) => Self::unusable(format!(
+                "{line}; nothing was recorded: name the workspace, or say --allow-home"
+            )),
         }
     }
 }

@@ -352,7 +352,7 @@ pub(super) fn finish(mut recorder: Recorder, report: &Report) -> Result<(), Reco
         note.extra.insert(NOT_UNDERSTOOD.to_owned(), sorts);
         recorder.append(note)?;
     }
-    recorder.close(Outcome::None)
+    recorder.close(Outcome::None).map(|_| ())
 }
 
 fn problem_value(problem: &Problem) -> Value {

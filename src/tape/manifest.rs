@@ -114,6 +114,11 @@ impl Manifest {
         }
     }
 
+    /// Takes what stands at a path of the main line, of which no event tells.
+    pub(super) fn found(&mut self, path: &TapePath, node: Node) {
+        self.line(MAIN).tree.put(path, Some(node));
+    }
+
     /// What is at a path, as an event with this head sees it.
     pub fn get(&self, head: &Head, path: &TapePath) -> Option<&Node> {
         let transaction = head

@@ -68,10 +68,13 @@ use sink::Sink;
 use written::{Written, begins_the_run};
 
 use super::blobs::{BlobError, BlobSource};
+use super::manifest::{Directory, Node};
 use super::pack::{Effort, Packer};
 use super::wire::v1::Stored;
 use super::{Tape, TapeBytes};
-use crate::model::{BlobHash, Body, Event, Header, LineHash, Micros, Outcome, Seq, SnapshotReason};
+use crate::model::{
+    BlobHash, Body, Event, Head, Header, LineHash, Micros, Outcome, Seq, SnapshotReason, TapePath,
+};
 
 /// Writes a tape. Dropped without [`close`](Self::close), it leaves a valid tape that does
 /// not say how the run ended.
@@ -215,15 +218,39 @@ impl Recorder {
         self.write_snapshot(reason)
     }
 
+    /// Takes what stands at a path of the workspace before the run begins. No event says so:
+    /// the next snapshot does. Contents go on the tape as blobs.
+    pub fn found(&mut self, path: &TapePath, node: Node) {
+        self.written.manifest.found(path, node);
+    }
+
+    /// What is at a path, as an event with this head sees it and as far as the tape says.
+    pub fn node(&self, head: &Head, path: &TapePath) -> Option<&Node> {
+        self.written.manifest.get(head, path)
+    }
+
+    /// The workspace on the main line, as far as the tape says.
+    pub fn workspace(&self) -> Option<&Directory> {
+        self.written.manifest.workspace(None)
+    }
+
+    /// Whether the tape holds the bytes of this blob.
+    pub fn holds(&self, hash: &BlobHash) -> bool {
+        let blobs = &self.tape.index.blobs;
+        let known = blobs.find(hash);
+        known.is_some_and(|id| blobs.position(id).is_some())
+    }
+
     /// Waits until everything recorded so far is on disk.
     pub fn sync(&mut self) -> Result<(), RecordError> {
         self.sink.sync().map_err(RecordError::Write)
     }
 
-    /// Ends the tape: a last snapshot, how the run ended, and all of it on disk.
+    /// Ends the tape: a last snapshot, how the run ended, and all of it on disk. Gives the
+    /// number of the last event.
     ///
     /// Fails if events were lost on the way, even where the tape could say so.
-    pub fn close(mut self, outcome: Outcome) -> Result<(), RecordError> {
+    pub fn close(mut self, outcome: Outcome) -> Result<Seq, RecordError> {
         if let Some(failure) = &self.failure
             && self.options.on_failure == OnFailure::Stop
         {
@@ -237,10 +264,10 @@ impl Recorder {
         if self.lost > 0 {
             end.head.title = Some(format!("{} events of this run were lost", self.lost));
         }
-        self.write(end)?;
+        let end = self.write(end)?;
         self.sink.sync().map_err(RecordError::Write)?;
         match self.lost {
-            0 => Ok(()),
+            0 => Ok(end),
             count => Err(RecordError::Lost {
                 count,
                 why: self.failure.map(|failure| failure.why).unwrap_or_default(),

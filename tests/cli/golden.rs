@@ -19,6 +19,7 @@ fn the_whole_help() {
         "compare",
         "checkout",
         "restore",
+        "record",
         "txn",
         "txn undo",
         "txn recover",

@@ -69,11 +69,7 @@ impl Recorder {
             let stored = self.packer.whole(bytes)?;
             return self.put_line(event, &stored);
         };
-        let blobs = &self.tape.index.blobs;
-        if blobs
-            .find(name)
-            .is_some_and(|id| blobs.position(id).is_some())
-        {
+        if self.holds(name) {
             return self.put_line(event, &Stored::Elsewhere);
         }
         let base = self.base_of(event, bytes.len());

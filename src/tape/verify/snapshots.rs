@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::model::{BlobHash, Body, Event, FileOp, ProblemKind, Scope, Seq, TapePath};
+use crate::model::{
+    BlobHash, Body, Event, FileOp, ProblemKind, Scope, Seq, SnapshotReason, TapePath,
+};
 use crate::tape::TapeBytes;
 use crate::tape::manifest::{Difference, Differences, Node, Place, Proven};
 use crate::tape::wire::v1::{DirectoryEntry, decode_directory};
@@ -62,7 +64,15 @@ impl Snapshots {
                     self.doubt(&line, None);
                 }
             }
-            Body::Snapshot { directories, .. } => {
+            Body::Snapshot {
+                directories,
+                reason,
+                ..
+            } => {
+                // Of what was there when the run began, the snapshot is the first to tell.
+                if *reason == SnapshotReason::Start {
+                    self.doubt(line, None);
+                }
                 for (hash, text) in directories {
                     if BlobHash::of(text) != *hash {
                         let text = format!("the text of the directory {hash} is damaged");

@@ -6,6 +6,7 @@ mod decode;
 mod directory;
 mod encode;
 mod fields;
+mod given;
 mod head;
 mod key;
 mod line;
@@ -20,6 +21,7 @@ pub use directory::{
     DirectoryEntries, DirectoryEntry, DirectoryError, decode_directory, put_entry,
 };
 pub use encode::{Draft, Encoded, Stored, encode_event};
+pub use given::{Fault, decode_given};
 pub use head::{Enc, RawHead};
 pub use line::{Line, LineError, parse_record};
 pub use scan::{FieldPlace, find_fields, read_fields, scan_head, scan_head_into};

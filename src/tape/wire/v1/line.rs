@@ -59,7 +59,8 @@ pub(super) fn parse_fields(json: &str) -> Result<(RawFields<'_>, usize), LineErr
 /// Fields as they stand, a repeated one as often as it stands there.
 pub(super) type RawFields<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
-fn line_of(fields: RawFields<'_>) -> Line<'_> {
+/// The record of these fields.
+pub(super) fn line_of(fields: RawFields<'_>) -> Line<'_> {
     let mut line = Line::default();
     let mut is_past_prev = false;
     let first = fields.iter().map(|(key, _)| &**key).take(3);

@@ -1,0 +1,187 @@
+//! From a directory and what was known of it to where they differ.
+//!
+//! Says only *that* an entry is gone, new, or may hold something else; reads no contents.
+//! What is new is not entered into the known tree here, but what is gone is taken out of it.
+
+use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+
+use super::disk::{self, Seen, Sort};
+use super::ignore::IgnoreRules;
+use super::known::{Known, KnownDirectory, Left, push};
+use super::watcher::Watcher;
+use crate::model::TapePath;
+
+/// Directories below directories that are looked at; each of them is open meanwhile.
+const MAX_DEPTH: usize = 200;
+
+/// Where a directory and what was known of it differ. Paths are below the watched one.
+#[derive(Debug, Default)]
+pub(super) struct Differences {
+    /// What is no longer there.
+    pub(super) gone: Vec<(Vec<u8>, Known)>,
+    /// What was not there before, directories without what is in them.
+    pub(super) came: Vec<(Vec<u8>, Seen)>,
+    /// Files and links that may be others now.
+    pub(super) touched: Vec<(Vec<u8>, Seen)>,
+    /// Directories with another mode.
+    pub(super) modes: Vec<(Vec<u8>, u32)>,
+    /// Entries that are not covered, and were not there before.
+    pub(super) left: Vec<(Vec<u8>, Left)>,
+}
+
+impl Differences {
+    /// Takes away what was found twice, by its name and through the directory above it.
+    pub(super) fn forget_repeated(&mut self) {
+        fn once<T>(list: &mut Vec<(Vec<u8>, T)>) {
+            list.sort_by(|one, two| one.0.cmp(&two.0));
+            list.dedup_by(|one, two| one.0 == two.0);
+        }
+        once(&mut self.came);
+        once(&mut self.touched);
+        once(&mut self.modes);
+        once(&mut self.left);
+    }
+}
+
+/// What decides which entries are covered.
+#[derive(Debug)]
+pub(super) struct Coverage {
+    pub(super) rules: IgnoreRules,
+    /// The device of the watched directory: no other is entered.
+    pub(super) device: u64,
+    /// A file in it that is left out: the tape that is being written.
+    pub(super) tape: Option<Box<[u8]>>,
+}
+
+/// One look.
+pub(super) struct Walk<'a> {
+    pub(super) coverage: &'a Coverage,
+    pub(super) watcher: Option<&'a mut Watcher>,
+    pub(super) found: Differences,
+}
+
+impl Walk<'_> {
+    /// Looks at all of a directory that is known.
+    pub(super) fn directory(
+        &mut self,
+        at: &OwnedFd,
+        path: &mut Vec<u8>,
+        known: &mut KnownDirectory,
+    ) {
+        // Before its names are read: what comes later is heard of. One that was watched
+        // before may be another under its old name.
+        if let Some(watcher) = &mut self.watcher {
+            watcher.add(path);
+        }
+        // What cannot be listed is as it was, as far as anybody can see.
+        let Ok(names) = disk::names(at) else { return };
+        let mut there = 0;
+        for name in &names {
+            self.entry(at, path, name, known);
+            // What is new here is not among them yet.
+            there += usize::from(known.entries.contains_key(name));
+        }
+        if there < known.entries.len() {
+            let names: BTreeSet<&[u8]> = names.iter().map(|name| &**name).collect();
+            let entries = &mut known.entries;
+            let gone = entries.extract_if(.., |name, _| !names.contains(&**name));
+            let gone: Vec<_> = gone.collect();
+            for (name, known) in gone {
+                self.gone(path, &name, known);
+            }
+        }
+    }
+
+    /// Looks at one name in a directory that is known.
+    pub(super) fn entry(
+        &mut self,
+        at: &OwnedFd,
+        path: &mut Vec<u8>,
+        name: &[u8],
+        directory: &mut KnownDirectory,
+    ) {
+        let seen = match disk::look(at, name) {
+            Ok(seen) => seen,
+            Err(Errno::NOENT) => {
+                if let Some(known) = directory.entries.remove(name) {
+                    self.gone(path, name, known);
+                }
+                return;
+            }
+            Err(_) => return,
+        };
+        let len = path.len();
+        push(path, name);
+        match (directory.entries.get_mut(name), seen.sort) {
+            (Some(Known::File(file)), Sort::File) => {
+                if file.stat != seen.stat || file.mode != seen.mode || !file.is_settled {
+                    self.found.touched.push((path.clone(), seen));
+                }
+            }
+            (Some(Known::Link { stat, .. }), Sort::Link) => {
+                if *stat != seen.stat {
+                    self.found.touched.push((path.clone(), seen));
+                }
+            }
+            (Some(Known::Directory(below)), Sort::Directory) => {
+                if below.mode != seen.mode {
+                    below.mode = seen.mode;
+                    self.found.modes.push((path.clone(), seen.mode));
+                }
+                below.stat = seen.stat;
+                if let Ok(opened) = disk::open_directory(at, name) {
+                    self.directory(&opened, path, below);
+                }
+            }
+            (Some(Known::Left(Left::Special(known))), Sort::Special(sort)) if *known == sort => {}
+            // A name that was left out stays so, whatever stands there.
+            (Some(Known::Left(left)), _) if !matches!(left, Left::Special(_)) => {}
+            (Some(_), _) => {
+                if let Some(known) = directory.entries.remove(name) {
+                    self.found.gone.push((path.clone(), known));
+                }
+                self.came(path, name, seen, directory);
+            }
+            (None, _) => self.came(path, name, seen, directory),
+        }
+        path.truncate(len);
+    }
+
+    fn came(&mut self, path: &[u8], name: &[u8], seen: Seen, directory: &mut KnownDirectory) {
+        match self.left(path, name, &seen) {
+            Some(left) => {
+                directory.entries.insert(name.into(), Known::Left(left));
+                self.found.left.push((path.to_vec(), left));
+            }
+            None => self.found.came.push((path.to_vec(), seen)),
+        }
+    }
+
+    /// Why an entry is not covered, if it is not.
+    fn left(&self, path: &[u8], name: &[u8], seen: &Seen) -> Option<Left> {
+        let is_directory = seen.sort == Sort::Directory;
+        let depth = memchr::memchr_iter(b'/', path).count() + 1;
+        if matches!(name, b".git" | b".jukebox") || self.coverage.tape.as_deref() == Some(path) {
+            Some(Left::Own)
+        } else if let Sort::Special(sort) = seen.sort {
+            Some(Left::Special(sort))
+        } else if self.coverage.rules.names(path, is_directory) {
+            Some(Left::Ignored)
+        } else if is_directory && seen.stat.device != self.coverage.device {
+            Some(Left::OtherDevice)
+        } else if depth > MAX_DEPTH || path.len() > TapePath::MAX_LEN / 2 {
+            Some(Left::TooDeep)
+        } else {
+            None
+        }
+    }
+
+    fn gone(&mut self, path: &[u8], name: &[u8], known: Known) {
+        let mut path = path.to_vec();
+        push(&mut path, name);
+        self.found.gone.push((path, known));
+    }
+}
