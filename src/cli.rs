@@ -14,6 +14,7 @@ mod checkout;
 mod compact;
 mod compare;
 mod diff;
+mod effects;
 mod environment;
 mod failure;
 mod fields;
@@ -122,6 +123,7 @@ enum Command {
     Restore(restore::Args),
     Txn(txn::Args),
     Search(search::Args),
+    Effects(effects::Args),
     Stats(stats::Args),
     Verify(verify::Args),
     Note(note::Args),
@@ -194,6 +196,7 @@ fn dispatch(
         Some(Command::Restore(args)) => args.run(around, out),
         Some(Command::Txn(args)) => args.run(around, out),
         Some(Command::Search(args)) => args.run(around, out),
+        Some(Command::Effects(args)) => args.run(around, out),
         Some(Command::Stats(args)) => args.run(around, out),
         Some(Command::Verify(args)) => args.run(around, out),
         Some(Command::Note(args)) => args.run(around, out),

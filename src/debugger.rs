@@ -16,6 +16,7 @@ mod context;
 mod conversation;
 mod detail;
 mod difference;
+mod effects;
 mod environment;
 mod files;
 mod follow;
@@ -44,6 +45,7 @@ mod trees;
 mod verify;
 mod versions;
 
+pub use crate::effects::{EffectState, Fate};
 pub use checkout::{
     Checkout, CheckoutError, CheckoutOptions, CheckoutReport, CheckoutRow, Doubt, OutsideLinks,
     Skipped,
@@ -54,6 +56,7 @@ pub use context::{
     ContextCell, ContextRun, ContextView, LeadingSection, ReadRow, Recorded, Staleness, TurnTokens,
 };
 pub use conversation::{Spoken, Turn, Utterance};
+pub use effects::{LedgerRow, LedgerView, Standing};
 pub use environment::{EffectRow, EnvironmentView};
 pub use files::Expanded;
 pub use follow::{Anew, Look, Refresh, Watch};

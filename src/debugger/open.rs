@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::behind::{self, Behind};
+use super::effects::LedgerSoFar;
 use super::follow::{Origin, Sort};
 use super::import::{self, Haste, ImportError, TapeOf};
 use super::reading::Rest;
@@ -40,6 +41,7 @@ pub struct Debugger {
     /// Whether all of it was read.
     pub(super) is_whole: bool,
     pub(super) made: Made,
+    pub(super) ledger: LedgerSoFar,
 }
 
 /// How a tape was made.
@@ -288,6 +290,7 @@ impl Debugger {
             places: Places::default(),
             is_whole: false,
             made,
+            ledger: LedgerSoFar::default(),
         }
     }
 
