@@ -176,14 +176,11 @@ impl LedgerRow {
 }
 
 impl LedgerView {
-    /// All of it in words, as sections to read.
+    /// All of it in words, as sections to read: the latest first, since a place on the tape is
+    /// about that.
     pub fn sections(&self) -> Vec<Section> {
         let mut lines = Vec::new();
-        if self.earlier > 0 {
-            let count = human::count(self.rows.len() as u64);
-            lines.push(format!("… the last {count}:"));
-        }
-        for row in &self.rows {
+        for row in self.rows.iter().rev() {
             let sign = row.state.sign();
             lines.push(format!("{sign} {} {}", row.number, row.title()));
             lines.push(format!("    {}", row.in_words()));
@@ -195,9 +192,11 @@ impl LedgerView {
         if self.rows.is_empty() {
             lines.push("None up to here.".to_owned());
         }
-        vec![Section::of_lines(
-            "effects outside the files, so far",
-            &lines,
-        )]
+        if self.earlier > 0 {
+            let more = human::plural(self.earlier as u64, "earlier one", "earlier ones");
+            lines.push(format!("… and {more}"));
+        }
+        let name = "effects outside the files, the latest first";
+        vec![Section::of_lines(name, &lines)]
     }
 }
