@@ -13,6 +13,7 @@ mod change;
 mod checkout;
 mod compact;
 mod compare;
+mod configuration;
 mod diff;
 mod effects;
 mod environment;

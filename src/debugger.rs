@@ -45,7 +45,11 @@ mod trees;
 mod verify;
 mod versions;
 
-pub use crate::effects::{EffectState, Fate};
+pub use crate::effects::{
+    ConfigError, Declarations, EffectError, EffectState, Entry, Fate, RolledBack, Sent, Unfinished,
+    UnfinishedError, Verdict,
+};
+pub use crate::tape::RecordError;
 pub use checkout::{
     Checkout, CheckoutError, CheckoutOptions, CheckoutReport, CheckoutRow, Doubt, OutsideLinks,
     Skipped,

@@ -34,6 +34,7 @@ mod make;
 mod outbox;
 mod rollback;
 mod template;
+mod unfinished;
 
 #[doc = include_str!("effects/JUKEBOX_TOML.md")]
 pub mod configuration {}
@@ -45,6 +46,7 @@ pub use log::Log;
 pub use make::{Answer, Call, Source, When};
 pub use outbox::{Sent, Stopped, Verdict};
 pub use rollback::{Residue, ResidueReason, RolledBack, Scope};
+pub use unfinished::{Unfinished, UnfinishedError};
 
 use std::io;
 

@@ -15,7 +15,7 @@ const LAYERS: [&[&str]; 7] = [
     &["model", "text"],
     &["tape"],
     &["tools", "state"],
-    &["checkout", "sandbox", "transaction", "effects"],
+    &["checkout", "sandbox", "effects", "transaction"],
     &["import", "replay", "export"],
     &["debugger"],
     &["cli", "tui"],

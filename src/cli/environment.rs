@@ -19,6 +19,8 @@ const COLUMNS: usize = 100;
 pub(super) struct Environment {
     /// The user's directories.
     pub(super) places: Places,
+    /// The user's own configuration, which need not be there.
+    pub(super) configuration: Option<PathBuf>,
     /// Whether standard output is a terminal.
     pub(super) has_terminal: bool,
     /// Whether there is a terminal to read keys from and to draw on.
@@ -50,6 +52,8 @@ impl Environment {
                 cache: index_cache(),
                 here: env::current_dir().ok(),
             },
+            configuration: user_directory("XDG_CONFIG_HOME", ".config")
+                .map(|directory| directory.join("jukebox.toml")),
             has_terminal,
             has_screen: has_terminal && has_controlling_terminal(),
             can_ask: has_terminal && io::stdin().is_terminal(),

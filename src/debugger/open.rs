@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::behind::{self, Behind};
@@ -317,6 +317,11 @@ impl Debugger {
     /// The user's directories, as the run was opened with them.
     pub fn places(&self) -> &Places {
         &self.places
+    }
+
+    /// The file of the tape; `None` of a transcript, and of what comes from no file.
+    pub fn tape_file(&self) -> Option<&Path> {
+        self.origin.as_ref()?.tape()
     }
 
     /// The header of the tape.

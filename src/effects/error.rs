@@ -105,3 +105,10 @@ pub enum EffectError {
         source: io::Error,
     },
 }
+
+impl EffectError {
+    /// Whether nothing more can be recorded, so that nothing more may be made.
+    pub(super) const fn is_of_the_tape(&self) -> bool {
+        matches!(self, Self::Intent(_) | Self::Unrecorded { .. })
+    }
+}

@@ -332,8 +332,7 @@ impl Fate {
             Self::Nothing => "has nothing to do",
             Self::NotSent => "drops it",
             Self::Compensated => "takes it back",
-            Self::Remains => "leaves it",
-            Self::Asked => "leaves it",
+            Self::Remains | Self::Asked => "leaves it",
         }
     }
 }

@@ -42,16 +42,24 @@ pub enum Verdict {
 
 impl Effects {
     /// Makes again, with the same key, what is in doubt and may be made again; the effects
-    /// that are in doubt after that.
+    /// that are in doubt after that. One that cannot be made keeps no other from it.
     pub fn retry_doubts(&mut self, tape: &mut dyn Log) -> Result<Vec<u32>, EffectError> {
         let is_in_doubt = |entry: &&super::Entry| entry.state() == EffectState::InDoubt;
         let entries = self.ledger.entries().iter();
         let doubts: Vec<_> = entries.filter(is_in_doubt).cloned().collect();
+        let mut failed = None;
         for entry in doubts.iter().filter(|entry| entry.class.is_repeatable()) {
             let title = format!("effect {}, again: it was in doubt", entry.number);
-            self.make_again(tape, entry, &title)?;
+            match self.make_again(tape, entry, &title) {
+                Ok(_) => {}
+                Err(error) if error.is_of_the_tape() => return Err(error),
+                Err(error) => failed = failed.or(Some(error)),
+            }
         }
-        Ok(self.doubts(None))
+        match failed {
+            None => Ok(self.doubts(None)),
+            Some(error) => Err(error),
+        }
     }
 
     /// The effects that are in doubt and change something: those of a transaction, or all.
@@ -87,10 +95,7 @@ impl Effects {
                 match made {
                     Ok(answer) if answer.outcome == Outcome::Ok => sent.sent.push(entry.number),
                     Ok(answer) => sent.stopped = Some(Stopped::by(&answer)),
-                    // What has no result must not be taken for something that can go on.
-                    Err(error @ (EffectError::Intent(_) | EffectError::Unrecorded { .. })) => {
-                        return Err(error);
-                    }
+                    Err(error) if error.is_of_the_tape() => return Err(error),
                     Err(error) => {
                         sent.stopped = Some(Stopped {
                             number: entry.number,

@@ -51,11 +51,14 @@ pub enum ResidueReason {
 impl Effects {
     /// What a rollback would do about each effect, the last first. Does nothing.
     pub fn preview(&self, scope: Scope<'_>) -> Vec<(&Entry, Fate)> {
+        self.fates(|entry| scope.holds(entry)).collect()
+    }
+
+    /// What a rollback would do about these effects, the last first.
+    fn fates(&self, is_meant: impl Fn(&Entry) -> bool) -> impl Iterator<Item = (&Entry, Fate)> {
         let entries = self.ledger.entries().iter().rev();
-        let entries = entries.filter(|entry| scope.holds(entry));
-        entries
-            .map(|entry| (entry, entry.fate_before(Seq(u64::MAX))))
-            .collect()
+        let entries = entries.filter(move |entry| is_meant(entry));
+        entries.map(|entry| (entry, entry.fate_before(Seq(u64::MAX))))
     }
 
     /// Takes effects back, the last first. Done again, it tries again what did not work, and
@@ -68,11 +71,17 @@ impl Effects {
         tape: &mut dyn Log,
         scope: Scope<'_>,
     ) -> Result<RolledBack, EffectError> {
-        let fates: Vec<(Entry, Fate)> = self
-            .preview(scope)
-            .into_iter()
-            .map(|(entry, fate)| (entry.clone(), fate))
-            .collect();
+        self.take_back(tape, |entry| scope.holds(entry))
+    }
+
+    /// The same for effects that are meant otherwise than by their transaction.
+    pub(super) fn take_back(
+        &mut self,
+        tape: &mut dyn Log,
+        is_meant: impl Fn(&Entry) -> bool,
+    ) -> Result<RolledBack, EffectError> {
+        let fates = self.fates(is_meant);
+        let fates: Vec<(Entry, Fate)> = fates.map(|(entry, fate)| (entry.clone(), fate)).collect();
         let mut done = RolledBack::default();
         for (entry, fate) in fates {
             let reason = match fate {
@@ -89,10 +98,8 @@ impl Effects {
                         continue;
                     }
                     Ok(Err(reason)) => ResidueReason::Failed(SafeText::line(&reason)),
-                    Err(error @ EffectError::Read { .. }) => {
-                        ResidueReason::Failed(SafeText::line(&error.to_string()))
-                    }
-                    Err(error) => return Err(error),
+                    Err(error) if error.is_of_the_tape() => return Err(error),
+                    Err(error) => ResidueReason::Failed(SafeText::line(&error.to_string())),
                 },
                 Fate::Remains => ResidueReason::Irreversible,
                 Fate::Asked => ResidueReason::InDoubt,
