@@ -170,7 +170,7 @@ fn without_an_answer_to_name_the_thing_nothing_is_taken_back() {
     let mut run = world.begin();
     // A person says that it was done, and nobody knows what it answered.
     let declared = DECLARED.replace(
-        "[\"./act\", \"charge\", \"{1}\"]",
+        "[\"./shell\", \"act\", \"charge\", \"{1}\"]",
         "[\"sleep\", \"{1}\"]\ntimeout = 1",
     );
     fs::write(world.path("jukebox.toml"), declared).unwrap();
