@@ -13,7 +13,9 @@ mod change;
 mod checkout;
 mod compact;
 mod compare;
+mod configuration;
 mod diff;
+mod effects;
 mod environment;
 mod failure;
 mod fields;
@@ -124,6 +126,7 @@ enum Command {
     Record(record::Args),
     Txn(txn::Args),
     Search(search::Args),
+    Effects(effects::Args),
     Stats(stats::Args),
     Verify(verify::Args),
     Note(note::Args),
@@ -197,6 +200,7 @@ fn dispatch(
         Some(Command::Record(args)) => args.run(around, out),
         Some(Command::Txn(args)) => args.run(around, out),
         Some(Command::Search(args)) => args.run(around, out),
+        Some(Command::Effects(args)) => args.run(around, out),
         Some(Command::Stats(args)) => args.run(around, out),
         Some(Command::Verify(args)) => args.run(around, out),
         Some(Command::Note(args)) => args.run(around, out),

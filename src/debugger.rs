@@ -17,6 +17,7 @@ mod context;
 mod conversation;
 mod detail;
 mod difference;
+mod effects;
 mod environment;
 mod files;
 mod follow;
@@ -47,6 +48,10 @@ mod trees;
 mod verify;
 mod versions;
 
+pub use crate::effects::{
+    ConfigError, Declarations, EffectError, EffectState, Entry, Fate, RolledBack, Sent, Unfinished,
+    UnfinishedError, Verdict,
+};
 pub use change_list::ChangeList;
 pub use checkout::{
     Checkout, CheckoutError, CheckoutOptions, CheckoutReport, CheckoutRow, Doubt, OutsideLinks,
@@ -58,6 +63,7 @@ pub use context::{
     ContextCell, ContextRun, ContextView, LeadingSection, ReadRow, Recorded, Staleness, TurnTokens,
 };
 pub use conversation::{Spoken, Turn, Utterance};
+pub use effects::{LedgerRow, LedgerView, Standing};
 pub use environment::{EffectRow, EnvironmentView};
 pub use follow::{Anew, Look, Refresh, Watch};
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};

@@ -29,7 +29,7 @@
 //! | 1 vocabulary | [`model`], [`text`] | plain types; making text safe, widths, differences. No I/O |
 //! | 2 tape | [`tape`] | the format, reader, index and its cache, blobs, recorder, verify, compact, watch |
 //! | 3 meaning | [`tools`], [`state`] | what an edit tool does to a file; what events do to files |
-//! | 4 effects | [`capture`], [`checkout`], [`transaction`] | what happens to the files of a directory; writing a tree to disk; commit, recovery, undo |
+//! | 4 effects | [`capture`], [`checkout`], [`effects`], [`transaction`] | what happens to the files of a directory; writing a tree to disk; what calls do elsewhere; commit, recovery, undo |
 //! | 5 engine | [`import`], [`replay`] | foreign formats; where two runs part and meet again |
 //! | 6 façade | [`debugger`] | everything a shell can ask, as plain data |
 //! | 7 shells | [`cli`], [`tui`] | arguments and output; keys and drawing |
@@ -51,6 +51,8 @@
 //!   changed it.
 //! * A directory that is watched is only read: no entry of it is written, no link followed, and
 //!   nothing but a regular file opened.
+//! * What is run as an effect was declared by the user, outside the workspace. No tape says
+//!   what to run.
 //! * The screen never waits: no file I/O, no parsing and no comparing on the drawing thread.
 //!
 //! # Words
@@ -66,12 +68,14 @@
 //! | snapshot | the manifest of the whole tree, written into the tape |
 //! | certainty | how well a file at a step is known: [`model::Certainty`] |
 //! | outside change | a file differs from what the events say, and no call explains it |
+//! | effect | something a call did outside the files: recorded, keyed, taken back or not |
 //! | branch | one line of events with its own files: the main line, a rewind, a transaction |
 
 pub mod capture;
 pub mod checkout;
 pub mod cli;
 pub mod debugger;
+pub mod effects;
 pub mod import;
 pub mod model;
 pub mod replay;

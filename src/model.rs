@@ -9,6 +9,7 @@
 //! or knows that a terminal exists.
 
 mod certainty;
+mod effect;
 mod entry;
 mod event;
 mod hash;
@@ -23,6 +24,9 @@ mod step;
 mod time;
 
 pub use certainty::Certainty;
+pub use effect::{
+    EffectClass, EffectCompensation, EffectEvent, EffectIntent, EffectRequest, EffectResult,
+};
 pub use entry::{ChangeKind, EntryKind};
 pub use event::{
     BlockKind, Body, Content, Event, FileChange, FileOp, Head, Header, KnownLines, ModelBlock,

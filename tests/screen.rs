@@ -11,6 +11,8 @@
 mod against;
 #[path = "screen/differences.rs"]
 mod differences;
+#[path = "screen/effects.rs"]
+mod effects;
 #[path = "screen/errands.rs"]
 mod errands;
 #[path = "screen/fake.rs"]

@@ -15,7 +15,7 @@ const LAYERS: [&[&str]; 7] = [
     &["model", "text"],
     &["tape"],
     &["tools", "state"],
-    &["capture", "checkout", "sandbox", "transaction"],
+    &["capture", "checkout", "sandbox", "effects", "transaction"],
     &["import", "replay", "export"],
     &["debugger"],
     &["cli", "tui"],
@@ -151,7 +151,7 @@ fn nothing_below_the_shells_knows_the_world_around_it() {
                 "no clock here",
             );
         }
-        if !["tui", "sandbox", "transaction"].contains(&module) {
+        if !["tui", "sandbox", "transaction", "effects"].contains(&module) {
             refuse(
                 &["process::Command", "Command::new("],
                 "nothing is run here",

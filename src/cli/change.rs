@@ -68,18 +68,23 @@ impl ChangeArgs {
             return Ok(Consent::Given);
         }
         let paths = human::plural(preview.changes.len() as u64, "path", "paths");
-        let question = format!("Change {paths} in {}? [y/N]", self.directory.display());
-        out.line(Style::Strong, &SafeText::line(&question))?;
-        out.flush()?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        let is_yes = matches!(answer.trim(), "y" | "Y" | "yes");
-        Ok(if is_yes {
+        let question = format!("Change {paths} in {}?", self.directory.display());
+        Ok(if is_agreed(&question, out)? {
             Consent::Given
         } else {
             Consent::Withheld
         })
     }
+}
+
+/// Asks a person, who has to say yes.
+pub(super) fn is_agreed(question: &str, out: &mut Output) -> Result<bool, Failure> {
+    let question = SafeText::line(&format!("{question} [y/N]"));
+    out.line(Style::Strong, &question)?;
+    out.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 fn kind(change: &Previewed) -> ChangeKind {

@@ -21,6 +21,8 @@ pub(super) struct Environment {
     pub(super) places: Places,
     /// The user's home directory.
     pub(super) home: Option<PathBuf>,
+    /// The user's own configuration, which need not be there.
+    pub(super) configuration: Option<PathBuf>,
     /// Whether standard output is a terminal.
     pub(super) has_terminal: bool,
     /// Whether there is a terminal to read keys from and to draw on.
@@ -53,6 +55,8 @@ impl Environment {
                 here: env::current_dir().ok(),
             },
             home: absolute("HOME"),
+            configuration: user_directory("XDG_CONFIG_HOME", ".config")
+                .map(|directory| directory.join("jukebox.toml")),
             has_terminal,
             has_screen: has_terminal && has_controlling_terminal(),
             can_ask: has_terminal && io::stdin().is_terminal(),

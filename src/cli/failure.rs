@@ -8,8 +8,8 @@ use std::io;
 use color_eyre::config::{HookBuilder, Theme};
 
 use crate::debugger::{
-    CheckoutError, CompactError, ImportError, LocateError, OpenError, QueryError, ReadError,
-    RecordError, RecordingError, TransactionError,
+    CheckoutError, CompactError, ConfigError, EffectError, ImportError, LocateError, OpenError,
+    QueryError, ReadError, RecordError, RecordingError, TransactionError, UnfinishedError,
 };
 use crate::model::{PathError, PlaceError};
 use crate::text::sanitize_block;
@@ -296,6 +296,66 @@ impl From<RecordingError> for Failure {
             RecordingError::TooMuch(_) => Self::unusable(format!(
                 "{line}; nothing was recorded: name the workspace, or say --allow-home"
             )),
+        }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::unusable(format!("{error}; nothing was done"))
+    }
+}
+
+impl From<UnfinishedError> for Failure {
+    fn from(error: UnfinishedError) -> Self {
+        match error {
+            UnfinishedError::Effect(error) => error.into(),
+            UnfinishedError::Tape(error @ RecordError::Locked { .. }) => {
+                Self::conflict(format!("{error}; nothing was done"))
+            }
+            UnfinishedError::Tape(RecordError::Open { .. } | RecordError::NotATape(_)) => {
+                Self::unusable(format!("{error}; nothing was done"))
+            }
+            UnfinishedError::Tape(_) | UnfinishedError::Read(_) => {
+                Self::machine(format!("{error}; nothing was done"))
+            }
+        }
+    }
+}
+
+impl From<EffectError> for Failure {
+    fn from(error: EffectError) -> Self {
+        let hint = match &error {
+            EffectError::InDoubt { number, .. } => {
+                format!("; `jukebox effects TAPE --settle {number}=done` says that it was")
+            }
+            EffectError::Unrecorded { number, .. } => format!(
+                "; it is in doubt: `jukebox effects TAPE --settle {number}=done` says that it was"
+            ),
+            EffectError::KeyReused { .. } | EffectError::TakenBack { .. } => {
+                "; nothing was done: take another key".to_owned()
+            }
+            EffectError::Settled { .. } | EffectError::NoEffect(_) => {
+                "; `jukebox effects TAPE` lists them".to_owned()
+            }
+            _ => "; nothing was done".to_owned(),
+        };
+        let line = format!("{error}{hint}");
+        match error {
+            EffectError::InDoubt { .. }
+            | EffectError::KeyReused { .. }
+            | EffectError::TakenBack { .. }
+            | EffectError::Waits { .. } => Self::conflict(line),
+            EffectError::Undeclared { .. }
+            | EffectError::Arguments { .. }
+            | EffectError::TooLarge { .. }
+            | EffectError::Key
+            | EffectError::Settled { .. }
+            | EffectError::NoEffect(_) => Self::unusable(line),
+            EffectError::Network(_)
+            | EffectError::Intent(_)
+            | EffectError::Unrecorded { .. }
+            | EffectError::Read { .. } => Self::machine(line),
         }
     }
 }

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use crate::debugger::Section;
+use crate::debugger::{LedgerRow, Section, Standing};
 use crate::model::{Problem, TapePath};
 use crate::text::SafeText;
 
@@ -80,6 +80,26 @@ pub(super) fn words(text: &SafeText) -> Value {
 /// Lines.
 pub(super) fn lines(lines: &[SafeText]) -> Value {
     lines.iter().map(SafeText::as_str).collect()
+}
+
+/// An effect of the ledger.
+pub(super) fn effect(row: &LedgerRow) -> Value {
+    let rollback = match row.standing {
+        Standing::Settled => Value::Null,
+        Standing::Open(fate) => fate.as_str().into(),
+        Standing::Left => "left".into(),
+    };
+    json!({
+        "number": row.number,
+        "name": words(&row.name),
+        "arguments": words(&row.arguments),
+        "class": row.class.as_str(),
+        "key": words(&row.key),
+        "step": row.step.0,
+        "transaction": row.transaction.as_ref().map(SafeText::as_str),
+        "state": row.state.as_str(),
+        "rollback": rollback,
+    })
 }
 
 /// A part of a step to read.

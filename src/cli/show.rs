@@ -36,7 +36,10 @@ pub(super) struct Args {
     /// Instead: agent, model, directory, git, what the record covers, open transactions, effects
     #[arg(long, group = "what")]
     environment: bool,
-    /// One JSON object; of --conversation, one a line
+    /// Instead: what calls did outside the files so far, and what a rollback would do about it
+    #[arg(long, group = "what")]
+    effects: bool,
+    /// One JSON object; of --conversation and --effects, one a line
     #[arg(long)]
     json: bool,
 }
@@ -55,7 +58,8 @@ into_cache; the latest eight), reads (path, read: the step, since: step and how,
 all steps were looked at), compactions (step, before, after: tokens), system (step, bytes, lines)
 and tools (step, names), or null.
 With --environment: step, facts (null: not recorded), covers, transactions (name, begin: the step), effects (step, kind,
-title), more_effects (there are earlier ones).";
+title), more_effects (there are earlier ones).
+With --effects, one effect a line, as of `jukebox effects`.";
 
 /// Prints what is around a step, as JSON or for people.
 type Around = fn(&Looked, bool, &mut Output) -> Result<(), Failure>;
@@ -71,6 +75,7 @@ impl Args {
             Self {
                 environment: true, ..
             } => Some(around::environment as Around),
+            Self { effects: true, .. } => Some(around::effects as Around),
             _ => None,
         };
         if let Some(print_around) = print_around {

@@ -71,6 +71,13 @@ pub(super) struct Origin {
     follow: FollowState,
 }
 
+impl Origin {
+    /// The file, if it is a tape itself.
+    pub(super) fn tape(&self) -> Option<&Path> {
+        (self.sort == Sort::Tape).then_some(&self.path)
+    }
+}
+
 /// How a file is read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {

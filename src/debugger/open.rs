@@ -6,10 +6,11 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::behind::{self, Behind};
+use super::effects::LedgerSoFar;
 use super::follow::{Origin, Sort};
 use super::import::{self, Haste, ImportError, TapeOf};
 use super::reading::Rest;
@@ -40,6 +41,7 @@ pub struct Debugger {
     /// Whether all of it was read.
     pub(super) is_whole: bool,
     pub(super) made: Made,
+    pub(super) ledger: LedgerSoFar,
 }
 
 /// How a tape was made.
@@ -288,6 +290,7 @@ impl Debugger {
             places: Places::default(),
             is_whole: false,
             made,
+            ledger: LedgerSoFar::default(),
         }
     }
 
@@ -314,6 +317,11 @@ impl Debugger {
     /// The user's directories, as the run was opened with them.
     pub fn places(&self) -> &Places {
         &self.places
+    }
+
+    /// The file of the tape; `None` of a transcript, and of what comes from no file.
+    pub fn tape_file(&self) -> Option<&Path> {
+        self.origin.as_ref()?.tape()
     }
 
     /// The header of the tape.

@@ -40,6 +40,8 @@ pub struct Summary {
     pub bytes: u64,
     /// Problems found so far.
     pub problems: usize,
+    /// Whether calls did anything outside the files.
+    pub has_effects: bool,
     /// What a person should know before trusting the view, one sentence each.
     pub notices: Vec<SafeText>,
 }

@@ -42,6 +42,7 @@ impl Debugger {
             duration: last.map_or(0, |event| event.t),
             bytes: self.tape.end.offset + self.tape.end.torn,
             problems: self.transcript_problems.len() + self.tape.problem_count(),
+            has_effects: self.has_effects(),
             notices: self
                 .notices
                 .iter()

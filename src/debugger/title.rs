@@ -3,9 +3,11 @@
 use serde_json::Value;
 
 use super::Debugger;
-use crate::model::{BlockKind, Body, Event, FileOp, Kind, Micros, Scope, StepKind};
-use crate::tape::StepEntry;
+use crate::model::{
+    BlockKind, Body, EffectEvent, Event, FileOp, Kind, Micros, Outcome, Scope, StepKind,
+};
 use crate::tape::wire::Text;
+use crate::tape::{StepEntry, effect_of};
 use crate::text::SafeText;
 
 /// Who and what.
@@ -169,11 +171,49 @@ pub(super) fn words_of(event: &Event) -> String {
         }
         Body::Gap { why } => why.clone(),
         Body::End { outcome } => format!("end ({outcome})"),
-        Body::Other { kind, fields } => {
-            format!(
+        Body::Other { kind, fields } => match effect_of(event) {
+            Some(effect) => effect_words(&effect),
+            None => format!(
                 "{kind} {}",
                 first_line(&Value::Object(fields.clone()).to_string())
-            )
+            ),
+        },
+    }
+}
+
+/// What an event says of an effect.
+fn effect_words(effect: &EffectEvent) -> String {
+    match effect {
+        EffectEvent::Intent(intent) => {
+            let name = match intent.name.as_str() {
+                "" => intent.key.as_str(),
+                name => name,
+            };
+            let arguments = first_line(&intent.request.arguments.join(" "));
+            let class = intent.class;
+            let waits = if intent.waits {
+                ", waits for the commit"
+            } else {
+                ""
+            };
+            format!("effect {name} {arguments} ({class}{waits})").replace("  ", " ")
+        }
+        EffectEvent::Compensate(compensation) => {
+            format!("take back {} {}", compensation.name, compensation.of).replace("  ", " ")
+        }
+        EffectEvent::Result(result) => {
+            let said = String::from_utf8_lossy(&result.output);
+            let said = match (&result.remark, first_line(&said)) {
+                (Some(remark), _) => remark.clone(),
+                (None, said) if said.is_empty() => first_line(&result.complaint),
+                (None, said) => said,
+            };
+            let outcome = match result.outcome {
+                Outcome::Interrupted | Outcome::Pending => "in doubt",
+                Outcome::Refused => "not sent",
+                outcome => outcome.as_str(),
+            };
+            format!("effect {} {outcome}: {said}", result.key)
         }
     }
 }

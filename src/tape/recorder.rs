@@ -64,7 +64,8 @@ use std::sync::Arc;
 
 use clock::{Clock, now};
 pub use options::{OnFailure, RecordError, RecorderOptions, SnapshotPolicy, SyncPolicy, Untimed};
-use sink::Sink;
+use sink::{Sink, open_error};
+use write::promises;
 use written::{Written, begins_the_run};
 
 use super::blobs::{BlobError, BlobSource};
@@ -122,7 +123,12 @@ impl Recorder {
             Untimed::Now => Clock::running(header.started),
             Untimed::AsBefore => Clock::Still,
         };
-        Self::begin(Sink::create(path)?, header, clock, options)
+        let sink = Sink::create(path)?;
+        if options.sync != SyncPolicy::None {
+            // Events on disk are of no use in a file that has no name there.
+            sync_directory_of(path).map_err(|source| open_error(path, source))?;
+        }
+        Self::begin(sink, header, clock, options)
     }
 
     /// Begins a new tape in memory. Its clock stands still: an event that says no time has
@@ -201,6 +207,36 @@ impl Recorder {
         self.own_up();
         self.snapshot_if_due(&event.body)?;
         self.write(event)
+    }
+
+    /// Records an event that something depends on: it is on disk, or this fails, whatever the
+    /// options say. Fails if it is lost, too.
+    pub fn promise(&mut self, event: Event) -> Result<Seq, RecordError> {
+        let (lost, kind) = (self.lost, event.kind());
+        let seq = self.append(event)?;
+        if let Some(failure) = self.failure.as_ref().filter(|_| self.lost > lost) {
+            return Err(RecordError::Lost {
+                count: self.lost - lost,
+                why: failure.why.clone(),
+            });
+        }
+        let is_synced = match self.options.sync {
+            SyncPolicy::None => false,
+            SyncPolicy::Effects => promises(kind),
+            SyncPolicy::Always => true,
+        };
+        // A recorder that goes on says nothing of a sync that failed.
+        if !is_synced || self.options.on_failure == OnFailure::Continue {
+            self.sync()?;
+        }
+        Ok(seq)
+    }
+
+    /// An event that was recorded, by its number.
+    pub fn event(&self, seq: Seq) -> std::io::Result<Event> {
+        let position = self.tape.index.events.position(seq);
+        self.tape
+            .event(position.ok_or(std::io::ErrorKind::NotFound)?)
     }
 
     /// Writes a snapshot of the line of the last event; its number.
@@ -381,6 +417,15 @@ pub fn build(
     bytes
         .read_exact_at(0, len as usize)
         .map_err(RecordError::Write)
+}
+
+/// Waits until the name of a file is on disk.
+fn sync_directory_of(path: &Path) -> std::io::Result<()> {
+    let directory = match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
+        _ => Path::new("."),
+    };
+    std::fs::File::open(directory)?.sync_all()
 }
 
 /// How many bytes a snapshot takes at most beside its directories.

@@ -85,7 +85,7 @@ actions! {
         NextView        "next-view"        "v"        None  "view"
             "The diff pane's next view: files, step, request, event"
         NextStateView   "next-state-view"  "V"        None  "view"
-            "Files, conversation, context, environment, numbers"
+            "Files, conversation, context, environment, effects, numbers"
         Fold            "fold-agent"       "s"        None  "fold"    "Fold the sub-agent of this step, or unfold"
         FoldAll         "fold-all-agents"  "S"        None  "fold"    "Fold all sub-agents, or none"
         Sides           "sides"            "|"        None  ""

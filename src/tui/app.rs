@@ -299,6 +299,13 @@ impl App {
         })
     }
 
+    /// The view of the state pane that comes next.
+    pub(super) fn state_view_after(&self) -> StateView {
+        let summary = self.summary.get();
+        let has_effects = summary.is_some_and(|summary| summary.has_effects);
+        self.state.view.next(has_effects)
+    }
+
     /// How the difference is set: side by side on a wide screen, if its pane is wide, too.
     pub(super) fn diff_form(&self) -> Form {
         let area = self.layout().and_then(|layout| layout.content(Pane::Diff));

@@ -170,6 +170,10 @@ impl App {
                     let environment = Job::Environment { at, columns };
                     self.state.environment.want(environment, &mut self.desk);
                 }
+                StateView::Effects => {
+                    let effects = Job::Effects { at, columns };
+                    self.state.effects.want(effects, &mut self.desk);
+                }
                 StateView::Numbers => {
                     let numbers = Job::Statistics { branch };
                     self.state.statistics.want(numbers, &mut self.desk);

@@ -5,6 +5,7 @@
 
 mod opened;
 mod progress;
+mod slot;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -24,6 +25,7 @@ use crate::text::SafeText;
 
 pub use self::opened::{Changes, OpenFile, OpenedRun, SharedRun};
 pub use self::progress::{Progress, Reading, ReadingState};
+pub use self::slot::Slot;
 
 /// A job, and the number by which its reply is known.
 #[derive(Clone, Debug)]
@@ -119,6 +121,13 @@ pub enum Job {
     /// What is around the run, set in lines.
     Environment {
         /// Where.
+        at: Spot,
+        /// How long a line may be.
+        columns: u16,
+    },
+    /// What calls did outside the files, set in lines.
+    Effects {
+        /// Up to where.
         at: Spot,
         /// How long a line may be.
         columns: u16,
@@ -374,81 +383,6 @@ pub enum Base {
     Spot(Spot),
 }
 
-/// Jobs of one slot replace each other: the newest wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Slot {
-    /// Moves of the playhead.
-    Jump,
-    /// Whether the file is watched.
-    Watch,
-    /// Looking for growth.
-    Refresh,
-    /// Reading a run that is shown already.
-    Reading,
-    /// The head of the screen.
-    Summary,
-    /// What is wrong with the file.
-    Problems,
-    /// What was left.
-    Left,
-    /// What is to be kept.
-    Keep,
-    /// A run to be opened.
-    OpenRun,
-    /// The runs that can be opened.
-    Runs,
-    /// The rows of the timeline.
-    Timeline,
-    /// The sub-agents.
-    Agents,
-    /// The files that a step may be about.
-    FilesOfStep,
-    /// The conversation.
-    Conversation,
-    /// What the model saw.
-    Context,
-    /// The context over the whole run.
-    ContextRun,
-    /// What is around the run.
-    Environment,
-    /// The strip.
-    Strip,
-    /// The changed files.
-    Changes,
-    /// The tree.
-    Tree,
-    /// The open file.
-    File,
-    /// A file for the editor.
-    Fetch,
-    /// The difference of one file.
-    Diff,
-    /// That difference by paths.
-    DiffByPath,
-    /// The step, whole.
-    Detail,
-    /// A step beside the last one like it.
-    Like,
-    /// What the model was sent.
-    Request,
-    /// The raw event.
-    Raw,
-    /// Colours of the open file.
-    Paint,
-    /// Colours of the difference.
-    PaintDiff,
-    /// The search.
-    Search,
-    /// The numbers.
-    Statistics,
-    /// The right run, and its alignment with the left one.
-    Right,
-    /// What is said of the right run.
-    RightSummary,
-    /// The rows of the right timeline.
-    RightTimeline,
-}
-
 impl Job {
     /// The slot of the job.
     pub fn slot(&self) -> Slot {
@@ -470,6 +404,7 @@ impl Job {
             Self::Context { .. } => Slot::Context,
             Self::ContextRun { .. } | Self::StopContextRun => Slot::ContextRun,
             Self::Environment { .. } => Slot::Environment,
+            Self::Effects { .. } => Slot::Effects,
             Self::Strip { .. } => Slot::Strip,
             Self::Changes { .. } | Self::ChangesAgainst { .. } => Slot::Changes,
             Self::Tree { .. } | Self::TreeAgainst { .. } => Slot::Tree,
@@ -559,6 +494,8 @@ pub enum Answer {
     ContextRun(Box<ContextLines>),
     /// To [`Job::Environment`].
     Environment(Vec<ReadingRow>),
+    /// To [`Job::Effects`].
+    Effects(Vec<ReadingRow>),
     /// To [`Job::Strip`].
     Strip(Vec<StripCell>),
     /// To [`Job::Changes`].

@@ -79,7 +79,10 @@ impl App {
                         let chosen = self.state.conversation.chosen(here);
                         (0, chosen.saturating_sub(1) as usize, here as usize)
                     }
-                    StateView::Context | StateView::Environment | StateView::Numbers => {
+                    StateView::Context
+                    | StateView::Environment
+                    | StateView::Effects
+                    | StateView::Numbers => {
                         let columns = usize::from(content.width);
                         let first = self.state.first_row(height, columns);
                         let (head, rows) = self.state.rows_to_read(height, columns);
@@ -138,7 +141,9 @@ impl App {
                         self.state.conversation.choose(turn);
                     }
                     StateView::Context => self.state.scroll_context_to(first, extent.shown),
-                    StateView::Environment | StateView::Numbers => self.state.view_top = first,
+                    StateView::Environment | StateView::Effects | StateView::Numbers => {
+                        self.state.view_top = first;
+                    }
                 },
             },
             Pane::Diff => self.diff.top = first,

@@ -98,6 +98,7 @@ fn draw_pane(app: &App, layout: &Layout, which: Pane, buffer: &mut Buffer) {
             (None, StateView::Conversation) => conversation::draw(app, content, buffer),
             (None, StateView::Context) => context::draw(app, content, buffer),
             (None, StateView::Environment) => context::draw_environment(app, content, buffer),
+            (None, StateView::Effects) => context::draw_effects(app, content, buffer),
             (None, StateView::Numbers) => numbers::draw(app, content, buffer),
         },
         Pane::Diff => {

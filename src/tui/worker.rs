@@ -70,6 +70,7 @@ const fn lane_of(slot: Slot) -> usize {
         | Slot::Conversation
         | Slot::Context
         | Slot::Environment
+        | Slot::Effects
         | Slot::Problems => 1,
         Slot::Strip | Slot::Agents => 2,
         Slot::Paint | Slot::PaintDiff => 3,

@@ -24,6 +24,7 @@ fn the_whole_help() {
         "txn undo",
         "txn recover",
         "txn status",
+        "effects",
         "search",
         "stats",
         "verify",
@@ -47,6 +48,23 @@ fn log() {
         "log run.jsonl --color always",
     ];
     world.check_golden("log", &commands);
+}
+
+#[test]
+fn effects() {
+    let world = World::new(&["effects.jsonl"]);
+    let commands = [
+        "effects effects.jsonl",
+        "effects effects.jsonl@2",
+        "effects effects.jsonl@1",
+        "effects effects.jsonl@seq:13",
+        "effects effects.jsonl --json",
+        "show effects.jsonl --effects",
+        "show effects.jsonl@3 --effects --json",
+        "log effects.jsonl",
+        "verify effects.jsonl",
+    ];
+    world.check_golden("effects", &commands);
 }
 
 #[test]

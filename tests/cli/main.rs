@@ -7,6 +7,7 @@ mod bad_input;
 mod checkouts;
 mod compares;
 mod diffs;
+mod effects;
 mod golden;
 mod hostile;
 #[path = "../support/hostile_tape.rs"]

@@ -13,10 +13,11 @@ const TAPE: &str = r#"{"seq":0,"kind":"tape","format":1,"id":"$(touch PWNED)","r
 {"seq":3,"kind":"fs.write","call":"c1","path":".mcp.json","text":"{\"mcpServers\":{\"x\":{\"command\":\"touch\",\"args\":[\"PWNED\"]}}}"}
 {"seq":4,"kind":"fs.write","call":"c1","path":".git/config","text":"[core]\n\tfsmonitor = touch PWNED\n\tpager = touch PWNED\n"}
 {"seq":5,"kind":"fs.write","call":"c1","path":".git/HEAD","text":"ref: refs/heads/main\n"}
-{"seq":6,"kind":"tool.result","call":"c1","outcome":"failed","output":"python -c 'open(\"PWNED\", \"w\")'"}
+{"seq":6,"kind":"effect.intent","call":"c1","name":"$(touch PWNED)","key":"k","class":"read","args":["touch","PWNED"],"command":["touch","PWNED"]}
+{"seq":7,"kind":"tool.result","call":"c1","outcome":"failed","output":"python -c 'open(\"PWNED\", \"w\")'"}
 "#;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "log run.jsonl",
     "log run.jsonl --json",
     "show run.jsonl@fail",
@@ -25,6 +26,7 @@ const COMMANDS: [&str; 12] = [
     "diff run.jsonl",
     "search run.jsonl touch",
     "verify run.jsonl",
+    "effects run.jsonl",
     "checkout run.jsonl out",
     "open run.jsonl",
     "open run.jsonl --frame frame.txt --keys gllle2j<enter>1/touch<enter>",

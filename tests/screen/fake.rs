@@ -134,6 +134,10 @@ impl Fake {
             Job::Environment { at, .. } => Answer::Environment(vec![ReadingRow::Line(text(
                 &format!("environment at {}", at.step),
             ))]),
+            Job::Effects { at, .. } => Answer::Effects(vec![ReadingRow::Line(text(&format!(
+                "effects at {}",
+                at.step
+            )))]),
             Job::Strip { columns, .. } => Answer::Strip(self.strip(*columns)),
             Job::Changes { base, at } => Answer::Changes(self.changes(*base, *at)),
             Job::Tree {
@@ -241,6 +245,7 @@ impl Fake {
             duration: u64::from(self.steps) * 4_700_000,
             bytes: u64::from(self.steps) * 900,
             problems: 1,
+            has_effects: false,
             notices: vec![text("1 line could not be read: line 77 is not JSON.")],
         }
     }

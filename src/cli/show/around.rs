@@ -172,6 +172,18 @@ fn context_object(looked: &Looked, view: &ContextView, run: &ContextRun) -> Valu
     })
 }
 
+/// Prints what calls did outside the files, up to a place.
+pub(super) fn effects(looked: &Looked, is_json: bool, out: &mut Output) -> Result<(), Failure> {
+    let view = looked.run.effects(looked.spot, usize::MAX);
+    if is_json {
+        for row in &view.rows {
+            out.json(&fields::effect(row))?;
+        }
+        return Ok(());
+    }
+    print_sections(view.sections().into_iter(), out)
+}
+
 /// Prints what is around the run at a place.
 pub(super) fn environment(looked: &Looked, is_json: bool, out: &mut Output) -> Result<(), Failure> {
     let view = looked.run.environment(looked.spot);

@@ -165,7 +165,7 @@ impl Recorder {
 const MAX_TITLE: usize = 80;
 
 /// Whether what an event of this kind says must be on disk before it is acted upon.
-const fn promises(kind: Kind) -> bool {
+pub(super) const fn promises(kind: Kind) -> bool {
     matches!(
         kind,
         Kind::TxnBegin

@@ -4,6 +4,7 @@ mod carry;
 mod content;
 mod decode;
 mod directory;
+mod effect;
 mod encode;
 mod fields;
 mod given;
@@ -20,6 +21,7 @@ pub use decode::decode_event;
 pub use directory::{
     DirectoryEntries, DirectoryEntry, DirectoryError, decode_directory, put_entry,
 };
+pub use effect::{effect_event, effect_of};
 pub use encode::{Draft, Encoded, Stored, encode_event};
 pub use given::{Fault, decode_given};
 pub use head::{Enc, RawHead};

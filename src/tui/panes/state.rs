@@ -33,6 +33,8 @@ pub(in crate::tui) struct StatePane {
     pub(in crate::tui) context_run: Held<Box<ContextLines>>,
     /// What is around the run.
     pub(in crate::tui) environment: Held<Vec<ReadingRow>>,
+    /// What calls did outside the files.
+    pub(in crate::tui) effects: Held<Vec<ReadingRow>>,
     /// The run in numbers.
     pub(in crate::tui) statistics: Held<Box<Statistics>>,
     /// The first row to show of a view to be read, as far as there are so many.
@@ -194,6 +196,7 @@ impl StatePane {
             StateView::Files | StateView::Conversation => (0, 0),
             StateView::Context => (self.plot_height(height), self.context_rows().count()),
             StateView::Environment => (0, self.environment.get().map_or(0, Vec::len)),
+            StateView::Effects => (0, self.effects.get().map_or(0, Vec::len)),
             StateView::Numbers => (0, self.count_of_numbers(columns)),
         }
     }
@@ -294,18 +297,21 @@ pub(in crate::tui) enum StateView {
     Context,
     /// What is around the run.
     Environment,
+    /// What calls did outside the files; only of a run in which they did.
+    Effects,
     /// What the run took.
     Numbers,
 }
 
 impl StateView {
-    /// The view after this one.
-    pub(in crate::tui) fn next(self) -> Self {
+    /// The view after this one, of a run with effects or without.
+    pub(in crate::tui) fn next(self, has_effects: bool) -> Self {
         match self {
             Self::Files => Self::Conversation,
             Self::Conversation => Self::Context,
             Self::Context => Self::Environment,
-            Self::Environment => Self::Numbers,
+            Self::Environment if has_effects => Self::Effects,
+            Self::Environment | Self::Effects => Self::Numbers,
             Self::Numbers => Self::Files,
         }
     }
@@ -317,6 +323,7 @@ impl StateView {
             Self::Conversation => "conversation",
             Self::Context => "context",
             Self::Environment => "environment",
+            Self::Effects => "effects",
             Self::Numbers => "numbers",
         }
     }

@@ -68,7 +68,7 @@ impl App {
                 self.state.conversation.move_by(delta, here, height);
             }
             StateView::Context => self.state.choose_in_context(delta, height),
-            StateView::Environment | StateView::Numbers => {
+            StateView::Environment | StateView::Effects | StateView::Numbers => {
                 let columns = self.width_of(Pane::State);
                 self.state.scroll_by(delta, height, columns);
             }
@@ -150,7 +150,9 @@ impl App {
                 StateView::Files => self.open_row(),
                 StateView::Conversation => self.open_turn(),
                 StateView::Context => self.open_context_row(),
-                StateView::Environment | StateView::Numbers => self.show_view(StateView::Files),
+                StateView::Environment | StateView::Effects | StateView::Numbers => {
+                    self.show_view(StateView::Files)
+                }
             },
             Pane::Diff => {
                 let (height, form) = (self.height_of(Pane::Diff), self.diff_form());
@@ -325,7 +327,7 @@ impl App {
 
     /// The next view of the state pane.
     pub(super) fn next_state_view(&mut self) {
-        self.show_view(self.state.view.next());
+        self.show_view(self.state_view_after());
     }
 
     /// Shows a view of the state pane. What is still counted for nobody is given up.

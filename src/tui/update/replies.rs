@@ -49,6 +49,9 @@ impl App {
             Answer::Environment(rows) => {
                 self.state.environment.take(generation, rows);
             }
+            Answer::Effects(rows) => {
+                self.state.effects.take(generation, rows);
+            }
             Answer::Problems(problems) => {
                 self.problems.take(generation, problems);
             }

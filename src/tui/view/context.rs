@@ -10,7 +10,9 @@ use super::selection;
 use crate::debugger::ContextCell;
 use crate::text::{SafeText, human};
 use crate::tui::app::App;
+use crate::tui::held::Held;
 use crate::tui::layout::Pane;
+use crate::tui::reading::ReadingRow;
 use crate::tui::theme::Role;
 
 /// From nothing to a full column.
@@ -44,10 +46,19 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
 
 /// Draws what is around the run.
 pub(super) fn draw_environment(app: &App, area: Rect, buffer: &mut Buffer) {
+    draw_held(app, &app.state.environment, area, buffer);
+}
+
+/// Draws what calls did outside the files.
+pub(super) fn draw_effects(app: &App, area: Rect, buffer: &mut Buffer) {
+    draw_held(app, &app.state.effects, area, buffer);
+}
+
+fn draw_held(app: &App, rows: &Held<Vec<ReadingRow>>, area: Rect, buffer: &mut Buffer) {
     let first = app
         .state
         .first_row(usize::from(area.height), usize::from(area.width));
-    let rows = app.state.environment.get().into_iter().flatten();
+    let rows = rows.get().into_iter().flatten();
     draw_rows(app, rows.skip(first), area, buffer);
 }
 

@@ -97,7 +97,7 @@ fn word(app: &App, action: &Action) -> &'static str {
         ActionId::Zoom if app.zoom == Zoom::In => "all panes",
         ActionId::Play if app.play.is_on() => "stop playing",
         ActionId::DiffFromHere if app.travel.base.is_some() => "diff step by step",
-        ActionId::NextStateView => app.state.view.next().name(),
+        ActionId::NextStateView => app.state_view_after().name(),
         ActionId::Fold if app.fold_here().is_some() => "unfold",
         ActionId::Open if app.focus == Pane::State && app.state.view == StateView::Conversation => {
             let here = app.travel.spot().map_or(0, |spot| spot.step.0);
@@ -165,7 +165,7 @@ fn is_worth(app: &App, action: &Action) -> bool {
             Pane::State => match app.state.view {
                 StateView::Files | StateView::Conversation => true,
                 StateView::Context => matches!(app.state.context_row(), Some(ReadingRow::Lead(..))),
-                StateView::Environment | StateView::Numbers => false,
+                StateView::Environment | StateView::Effects | StateView::Numbers => false,
             },
             Pane::Diff => app.diff.effective_view() == View::Files,
         },

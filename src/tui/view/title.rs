@@ -60,6 +60,7 @@ fn is_late(app: &App, pane: Pane) -> bool {
                 app.state.context.is_late(desk) || app.state.context_run.is_late(desk)
             }
             StateView::Environment => app.state.environment.is_late(desk),
+            StateView::Effects => app.state.effects.is_late(desk),
             StateView::Numbers => app.state.statistics.is_late(desk),
         },
         (Pane::Diff, _) => {
@@ -122,6 +123,7 @@ fn of_state(app: &App) -> (String, String) {
         }
         StateView::Context => return (format!("Context @{step}"), String::new()),
         StateView::Environment => return (format!("Environment @{step}"), String::new()),
+        StateView::Effects => return (format!("Effects @{step}"), String::new()),
         StateView::Numbers => return ("Numbers".into(), String::new()),
     }
     if let Some((Job::TreeAgainst { at, of, .. }, _)) = app.state.tree.get_with_job() {

@@ -51,6 +51,9 @@ const MAX_HITS: usize = 10_000;
 /// Problems of the file that are listed; `jukebox verify` lists all.
 const MAX_PROBLEMS: usize = 500;
 
+/// Effects that are shown; `jukebox effects` lists all.
+const MAX_EFFECTS: usize = 200;
+
 /// Hits are sent in parcels of this many.
 const PARCEL: usize = 100;
 
@@ -288,6 +291,10 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         Job::Environment { at, columns } => {
             let sections = debugger.environment(*at).sections();
             Answer::Environment(reading::sections(&sections, usize::from(*columns)))
+        }
+        Job::Effects { at, columns } => {
+            let sections = debugger.effects(*at, MAX_EFFECTS).sections();
+            Answer::Effects(reading::sections(&sections, usize::from(*columns)))
         }
         Job::Strip { branch, columns } => Answer::Strip(debugger.strip(*branch, *columns)),
         Job::Changes { base, at } => {

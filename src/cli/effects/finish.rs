@@ -1,0 +1,259 @@
+//! Brings the effects of a tape to an end, after whoever recorded it is gone: makes again, sends,
+//! takes back, or records what a person says.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+
+use crate::cli::change::is_agreed;
+use crate::cli::configuration::ConfigArgs;
+use crate::cli::environment::Environment;
+use crate::cli::failure::{Answer, Failure};
+use crate::cli::output::{Output, Style};
+use crate::debugger::{Entry, Fate, RolledBack, Sent, Unfinished, Verdict};
+use crate::text::{SafeText, human};
+
+/// What may be done about effects.
+#[derive(Debug, clap::Args)]
+pub(super) struct FinishArgs {
+    /// Make again, with the same key, what is in doubt and may be made again
+    #[arg(long, group = "act")]
+    retry: bool,
+    /// Send what still waits of transactions that were committed, in order
+    #[arg(long, group = "act")]
+    send: bool,
+    /// Take back, the last first, what was done in transactions that were not committed
+    #[arg(long, group = "act")]
+    take_back: bool,
+    /// Record what became of effect N: done or not-done, where it is in doubt; dropped, where it
+    /// is not to be sent
+    #[arg(long, group = "act", value_name = "N=WHAT")]
+    settle: Vec<Settlement>,
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Say what would be done, and do nothing
+    #[arg(long, requires = "act")]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, requires = "act")]
+    yes: bool,
+}
+
+/// What a person says of an effect.
+#[derive(Clone, Copy, Debug)]
+struct Settlement {
+    number: u32,
+    verdict: Verdict,
+}
+
+impl FromStr for Settlement {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const FORM: &str = "it is N=done, N=not-done or N=dropped";
+        let (number, verdict) = text.split_once('=').ok_or(FORM)?;
+        Ok(Self {
+            number: number.parse().ok().ok_or(FORM)?,
+            verdict: match verdict {
+                "done" => Verdict::Done,
+                "not-done" => Verdict::NotDone,
+                "dropped" => Verdict::Dropped,
+                _ => return Err(FORM),
+            },
+        })
+    }
+}
+
+/// What is to be done about an effect, in words.
+struct Task {
+    number: u32,
+    words: SafeText,
+}
+
+impl Task {
+    fn new(entry: &Entry, what: &str) -> Self {
+        let words = format!("{what} {} {} {}", entry.number, entry.name, entry.arguments);
+        Self {
+            number: entry.number,
+            words: SafeText::line(words.trim_end()),
+        }
+    }
+}
+
+impl FinishArgs {
+    /// Whether anything is to be done.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.retry || self.send || self.take_back || !self.settle.is_empty()
+    }
+
+    pub(super) fn run(
+        &self,
+        tape: PathBuf,
+        workspace: Option<PathBuf>,
+        is_json: bool,
+        around: &Environment,
+        out: &mut Output,
+    ) -> Result<Answer, Failure> {
+        let asks = !self.yes && !self.dry_run && self.settle.is_empty();
+        if asks && (is_json || !around.can_ask) {
+            return Err(Failure::unusable(
+                "there is nobody to ask; nothing was done: --dry-run shows it, --yes does it",
+            ));
+        }
+        let declarations = self.config.read(around, workspace.as_deref())?;
+        let mut unfinished = Unfinished::open(&tape, declarations)?;
+        if !self.settle.is_empty() {
+            return self.settle(&mut unfinished, is_json, out);
+        }
+        let tasks = self.tasks(&unfinished);
+        if !is_json {
+            for task in &tasks {
+                out.line(Style::Plain, &task.words)?;
+            }
+        }
+        if tasks.is_empty() || self.dry_run {
+            if is_json {
+                let tasks = tasks.iter().map(|task| task.number);
+                out.json(&json!({ "done": false, "effects": tasks.collect::<Vec<_>>() }))?;
+            } else if tasks.is_empty() {
+                out.line(Style::Strong, &SafeText::literal("there is nothing to do"))?;
+            }
+            return Ok(Answer::Yes);
+        }
+        if asks {
+            let effects = human::plural(tasks.len() as u64, "effect", "effects");
+            if !is_agreed(&format!("Do this about {effects}?"), out)? {
+                return Ok(Answer::Yes);
+            }
+        }
+        self.act(&mut unfinished, is_json, out)
+    }
+
+    fn tasks(&self, unfinished: &Unfinished) -> Vec<Task> {
+        let named = |entries: Vec<&Entry>, what: &str| {
+            let tasks = entries.into_iter().map(|entry| Task::new(entry, what));
+            tasks.collect()
+        };
+        if self.retry {
+            return named(unfinished.to_retry(), "make again");
+        }
+        if self.send {
+            return named(unfinished.to_send(), "send");
+        }
+        let fates = unfinished.to_take_back().into_iter();
+        fates
+            .map(|(entry, fate)| {
+                let what = match fate {
+                    Fate::NotSent => "never send",
+                    Fate::Compensated => "take back",
+                    Fate::Nothing | Fate::Remains | Fate::Asked => "leave",
+                };
+                Task::new(entry, what)
+            })
+            .collect()
+    }
+
+    fn act(
+        &self,
+        unfinished: &mut Unfinished,
+        is_json: bool,
+        out: &mut Output,
+    ) -> Result<Answer, Failure> {
+        let (object, line, is_open) = if self.retry {
+            let left = unfinished.retry()?;
+            let line = match left.as_slice() {
+                [] => "nothing is in doubt any more".to_owned(),
+                left => format!(
+                    "still in doubt: {}; --settle says what became of them",
+                    list(left)
+                ),
+            };
+            (json!({ "in_doubt": left }), line, !left.is_empty())
+        } else if self.send {
+            let sent = unfinished.send()?;
+            (of_sent(&sent), sent_line(&sent), sent.stopped.is_some())
+        } else {
+            let done = unfinished.take_back()?;
+            (
+                of_rolled_back(&done),
+                done.to_string(),
+                !done.residue.is_empty(),
+            )
+        };
+        if is_json {
+            out.json(&object)?;
+        } else {
+            out.line(Style::Strong, &SafeText::line(&line))?;
+        }
+        Ok(Answer::no_if(is_open))
+    }
+
+    fn settle(
+        &self,
+        unfinished: &mut Unfinished,
+        is_json: bool,
+        out: &mut Output,
+    ) -> Result<Answer, Failure> {
+        for settlement in self.settle.iter().filter(|_| !self.dry_run) {
+            unfinished.settle(settlement.number, settlement.verdict)?;
+        }
+        let numbers: Vec<u32> = self.settle.iter().map(|it| it.number).collect();
+        if is_json {
+            out.json(&json!({ "settled": if self.dry_run { &[][..] } else { &numbers } }))?;
+        } else if !self.dry_run {
+            let line = format!("recorded: {}", list(&numbers));
+            out.line(Style::Strong, &SafeText::line(&line))?;
+        }
+        Ok(Answer::Yes)
+    }
+}
+
+fn list(numbers: &[u32]) -> String {
+    let numbers: Vec<String> = numbers
+        .iter()
+        .map(|number| format!("effect {number}"))
+        .collect();
+    numbers.join(", ")
+}
+
+fn sent_line(sent: &Sent) -> String {
+    let mut line = match sent.sent.as_slice() {
+        [] => "nothing was sent".to_owned(),
+        numbers => format!("sent: {}", list(numbers)),
+    };
+    if let Some(stopped) = &sent.stopped {
+        line = format!(
+            "{line}; stopped at effect {}: {}",
+            stopped.number, stopped.reason
+        );
+    }
+    if !sent.waiting.is_empty() {
+        line = format!("{line}; waiting: {}", list(&sent.waiting));
+    }
+    line
+}
+
+fn of_sent(sent: &Sent) -> Value {
+    let stopped = sent.stopped.as_ref().map(|stopped| {
+        let reason = SafeText::line(&stopped.reason);
+        json!({
+            "number": stopped.number,
+            "in_doubt": stopped.is_in_doubt,
+            "reason": reason.as_str(),
+        })
+    });
+    json!({ "sent": sent.sent, "stopped": stopped, "waiting": sent.waiting })
+}
+
+fn of_rolled_back(done: &RolledBack) -> Value {
+    let residue = done.residue.iter().map(|residue| {
+        let words = SafeText::line(&residue.to_string());
+        json!({ "number": residue.number, "why": words.as_str() })
+    });
+    json!({
+        "not_sent": done.not_sent,
+        "compensated": done.compensated,
+        "residue": residue.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,152 @@
+//! Goes on with the effects of a tape that nobody writes any more: a process was killed, an outbox
+//! stopped, a compensation failed.
+//!
+//! Which transactions were committed is read from the tape. Files are none of its business: a
+//! workspace is recovered by its own journal.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::{
+    Declarations, EffectError, EffectState, Effects, Entry, Fate, RolledBack, Sent, Verdict,
+};
+use crate::model::Seq;
+use crate::tape::{RecordError, Recorder, RecorderOptions, Tape, TransactionState};
+
+/// The effects of a tape, to be brought to an end. It holds the tape's lock.
+#[derive(Debug)]
+pub struct Unfinished {
+    tape: Recorder,
+    effects: Effects,
+    /// How the transactions of the tape ended, in their order.
+    transactions: Vec<(String, TransactionState)>,
+}
+
+/// Why the effects of a tape cannot be gone on with.
+#[derive(Debug, thiserror::Error)]
+pub enum UnfinishedError {
+    /// The tape cannot be written; somebody else may be writing it.
+    #[error(transparent)]
+    Tape(#[from] RecordError),
+    /// What has to be recorded, read or run, is not.
+    #[error(transparent)]
+    Effect(#[from] EffectError),
+    /// It cannot be read.
+    #[error("the tape cannot be read: {0}")]
+    Read(#[from] std::io::Error),
+}
+
+impl Unfinished {
+    /// Opens a tape. Nothing is run; what is torn of it is set aside.
+    pub fn open(tape: &Path, declarations: Declarations) -> Result<Self, UnfinishedError> {
+        let recorder = Recorder::resume(tape, RecorderOptions::default())?;
+        let effects = Effects::resume(declarations, &recorder)?;
+        let tape = Tape::read(recorder.bytes(), &mut ())?;
+        let index = &tape.index;
+        let transactions = index.transactions.iter().filter_map(|entry| {
+            let branch = index.branches.get(usize::from(entry.branch))?;
+            Some((branch.name.clone(), entry.state))
+        });
+        Ok(Self {
+            transactions: transactions.collect(),
+            tape: recorder,
+            effects,
+        })
+    }
+
+    /// The effects of the tape.
+    pub fn effects(&self) -> &Effects {
+        &self.effects
+    }
+
+    /// What [`retry`](Self::retry) would make again.
+    pub fn to_retry(&self) -> Vec<&Entry> {
+        let is_meant =
+            |entry: &&Entry| entry.state() == EffectState::InDoubt && entry.class.is_repeatable();
+        self.entries().filter(is_meant).collect()
+    }
+
+    /// Makes again, with the same key, what is in doubt and may be made again; what is in doubt
+    /// after that.
+    pub fn retry(&mut self) -> Result<Vec<u32>, UnfinishedError> {
+        Ok(self.effects.retry_doubts(&mut self.tape)?)
+    }
+
+    /// What [`send`](Self::send) would send, if nothing stops it.
+    pub fn to_send(&self) -> Vec<&Entry> {
+        let committed: Vec<&str> = self.committed().collect();
+        let is_meant = |entry: &&Entry| {
+            let txn = entry.txn.as_deref();
+            entry.is_of_outbox()
+                && txn.is_some_and(|txn| committed.contains(&txn))
+                && matches!(
+                    entry.state(),
+                    EffectState::Waiting | EffectState::Failed | EffectState::InDoubt
+                )
+        };
+        self.entries().filter(is_meant).collect()
+    }
+
+    /// Sends what still waits of transactions that were committed, in order.
+    pub fn send(&mut self) -> Result<Sent, UnfinishedError> {
+        let committed: Vec<String> = self.committed().map(str::to_owned).collect();
+        let mut all = Sent::default();
+        for txn in committed {
+            let sent = self.effects.send_waiting(&mut self.tape, &txn)?;
+            all.sent.extend(sent.sent);
+            all.waiting.extend(sent.waiting);
+            if sent.stopped.is_some() {
+                all.stopped = sent.stopped;
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// What [`take_back`](Self::take_back) would do, the last first.
+    pub fn to_take_back(&self) -> Vec<(&Entry, Fate)> {
+        let committed = self.states();
+        let entries = self.effects.ledger().entries().iter().rev();
+        let entries = entries.filter(|entry| is_undone(entry, &committed));
+        let fates = entries.map(|entry| (entry, entry.fate_before(Seq(u64::MAX))));
+        fates.filter(|(_, fate)| *fate != Fate::Nothing).collect()
+    }
+
+    /// Takes back, the last first, what was done in transactions that were not committed, and
+    /// what a rollback to a savepoint could not take back.
+    pub fn take_back(&mut self) -> Result<RolledBack, UnfinishedError> {
+        let states = self.states();
+        let is_meant = |entry: &Entry| is_undone(entry, &states);
+        Ok(self.effects.take_back(&mut self.tape, is_meant)?)
+    }
+
+    /// Records what a person says of an effect.
+    pub fn settle(&mut self, number: u32, verdict: Verdict) -> Result<(), UnfinishedError> {
+        Ok(self.effects.settle(&mut self.tape, number, verdict)?)
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.effects.ledger().entries().iter()
+    }
+
+    fn committed(&self) -> impl Iterator<Item = &str> {
+        let transactions = self.transactions.iter();
+        let committed = transactions.filter(|(_, state)| *state == TransactionState::Committed);
+        committed.map(|(name, _)| name.as_str())
+    }
+
+    fn states(&self) -> HashMap<String, TransactionState> {
+        self.transactions.iter().cloned().collect()
+    }
+}
+
+/// Whether an effect is none that stands: its transaction did not commit, or it was to be taken
+/// back before that did.
+fn is_undone(entry: &Entry, states: &HashMap<String, TransactionState>) -> bool {
+    let was_to_go = matches!(
+        entry.state(),
+        EffectState::CompensationFailed | EffectState::CompensationInDoubt
+    );
+    let state = entry.txn.as_ref().and_then(|txn| states.get(txn));
+    was_to_go || state.is_some_and(|state| *state != TransactionState::Committed)
+}
