@@ -14,6 +14,7 @@ mod checkout;
 mod compact;
 mod compare;
 mod diff;
+mod doctor;
 mod environment;
 mod failure;
 mod fields;
@@ -44,6 +45,7 @@ use output::{Output, Paint, warn};
 pub use failure::{Answer, Failure, report_faults};
 pub use open::{Against, FrameRequest, PictureFormat, Screen, Start};
 
+use crate::debugger::{HELPER_VERB, serve_sandbox};
 use crate::text::sanitize_block;
 
 /// What can be typed.
@@ -124,6 +126,7 @@ enum Command {
     Search(search::Args),
     Stats(stats::Args),
     Verify(verify::Args),
+    Doctor(doctor::Args),
     Note(note::Args),
     Import(import::Args),
     Compact(compact::Args),
@@ -131,6 +134,13 @@ enum Command {
 
 /// Does what was typed, and says with which code to end.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, screen: &dyn Screen) -> u8 {
+    let mut arguments = arguments.into_iter().peekable();
+    let program = arguments.next();
+    if arguments.peek().is_some_and(|verb| verb == HELPER_VERB) {
+        // It must have one thread and nothing open, and starts for every sandbox.
+        return serve_sandbox();
+    }
+    let arguments = program.into_iter().chain(arguments);
     let around = Environment::read();
     let typed = match parse(arguments, &around) {
         Ok(typed) => typed,
@@ -196,6 +206,7 @@ fn dispatch(
         Some(Command::Search(args)) => args.run(around, out),
         Some(Command::Stats(args)) => args.run(around, out),
         Some(Command::Verify(args)) => args.run(around, out),
+        Some(Command::Doctor(args)) => args.run(around, out),
         Some(Command::Note(args)) => args.run(around, out),
         Some(Command::Import(args)) => args.run(around, out),
         Some(Command::Compact(args)) => args.run(around, out),

@@ -34,6 +34,7 @@ mod requests;
 mod restore;
 mod rows;
 mod runs;
+mod sandbox;
 mod search;
 mod spots;
 mod state_file;
@@ -71,6 +72,9 @@ pub use restore::{
 };
 pub use rows::*;
 pub use runs::{MAX_TRANSCRIPTS, RunRow, RunSort, RunSource};
+pub use sandbox::{
+    Backend, Finding, Guarantee, HELPER_VERB, Probe, Verdict, probe_sandbox, serve_sandbox,
+};
 pub use search::{QueryError, Search};
 pub use spots::{Direction, LocateError};
 pub use statistics::{ChurnRow, Count, Statistics, ToolRow};

@@ -29,7 +29,7 @@
 //! | 1 vocabulary | [`model`], [`text`] | plain types; making text safe, widths, differences. No I/O |
 //! | 2 tape | [`tape`] | the format, reader, index and its cache, blobs, recorder, verify, compact, watch |
 //! | 3 meaning | [`tools`], [`state`] | what an edit tool does to a file; what events do to files |
-//! | 4 effects | [`checkout`], [`transaction`] | writing a tree to disk; commit, recovery, undo |
+//! | 4 effects | [`checkout`], [`sandbox`], [`transaction`] | writing a tree to disk; running commands in a guarded view of one; commit, recovery, undo |
 //! | 5 engine | [`import`], [`replay`] | foreign formats; where two runs part and meet again |
 //! | 6 façade | [`debugger`] | everything a shell can ask, as plain data |
 //! | 7 shells | [`cli`], [`tui`] | arguments and output; keys and drawing |
@@ -72,6 +72,7 @@ pub mod debugger;
 pub mod import;
 pub mod model;
 pub mod replay;
+pub mod sandbox;
 pub mod state;
 pub mod tape;
 pub mod text;

@@ -19,6 +19,10 @@ const COLUMNS: usize = 100;
 pub(super) struct Environment {
     /// The user's directories.
     pub(super) places: Places,
+    /// Where files may lie that nobody needs for long.
+    pub(super) temporary: PathBuf,
+    /// The program's own file, where the system says which it is.
+    pub(super) program: Option<PathBuf>,
     /// Whether standard output is a terminal.
     pub(super) has_terminal: bool,
     /// Whether there is a terminal to read keys from and to draw on.
@@ -50,6 +54,8 @@ impl Environment {
                 cache: index_cache(),
                 here: env::current_dir().ok(),
             },
+            temporary: env::temp_dir(),
+            program: env::current_exe().ok(),
             has_terminal,
             has_screen: has_terminal && has_controlling_terminal(),
             can_ask: has_terminal && io::stdin().is_terminal(),
