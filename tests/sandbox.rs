@@ -10,6 +10,16 @@
 
 #[path = "sandbox/changes.rs"]
 mod changes;
+#[path = "sandbox/commands.rs"]
+mod commands;
+#[path = "sandbox/doctor.rs"]
+mod doctor;
+#[path = "sandbox/guarding.rs"]
+mod guarding;
+#[path = "sandbox/random.rs"]
+mod random;
+#[path = "sandbox/traps.rs"]
+mod traps;
 #[path = "sandbox/who.rs"]
 #[macro_use]
 mod who;

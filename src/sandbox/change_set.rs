@@ -16,6 +16,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Access;
+
 use super::error::SandboxError;
 use crate::model::{STATE_DIRECTORY, TapePath};
 
@@ -85,22 +87,25 @@ impl ChangeSet {
     }
 }
 
-/// Opens the bytes of a file in a layer, whose mode may forbid it to its own owner.
+/// Opens the bytes of a file in a layer. Neither its mode nor those of the directories above
+/// forbid that to their own owner.
 pub fn open(content: &Path) -> io::Result<File> {
-    with_rights(content, 0o400, || File::open(content))
-}
-
-/// The names in a directory, whose mode may forbid it to its own owner.
-pub(super) fn list(directory: &Path) -> io::Result<Vec<OsString>> {
-    let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name());
-    with_rights(directory, 0o500, || {
-        fs::read_dir(directory)?.map(name).collect()
+    reach(content, || {
+        let _lent = lend(content, READ_FILE)?;
+        File::open(content)
     })
 }
 
-/// What lies at a path in a directory, whose mode may forbid it to its own owner.
-pub(super) fn look(directory: &Path, path: &Path) -> io::Result<Metadata> {
-    with_rights(directory, 0o500, || fs::symlink_metadata(path))
+/// The text of a link, in the same way.
+pub(super) fn read_link(link: &Path) -> io::Result<Vec<u8>> {
+    let target = reach(link, || fs::read_link(link))?;
+    Ok(target.into_os_string().into_encoded_bytes())
+}
+
+/// The names in a directory.
+pub(super) fn list(directory: &Path) -> io::Result<Vec<OsString>> {
+    let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name());
+    fs::read_dir(directory)?.map(name).collect()
 }
 
 /// What is known of a path so far.
@@ -119,13 +124,14 @@ impl Folding<'_> {
     /// Takes in the directory `below` of a layer.
     fn layer(&mut self, upper: &Path, below: &Path) -> Result<(), SandboxError> {
         let directory = upper.join(below);
+        let _lent = lend(&directory, READ_DIRECTORY).map_err(SandboxError::layer(&directory))?;
         for name in list(&directory).map_err(SandboxError::layer(&directory))? {
             let path = below.join(name);
             if path == Path::new(STATE_DIRECTORY) {
                 continue;
             }
             let content = upper.join(&path);
-            let found = look(&directory, &content).map_err(SandboxError::layer(&content))?;
+            let found = fs::symlink_metadata(&content).map_err(SandboxError::layer(&content))?;
             self.entry(upper, &path, &found)
                 .map_err(SandboxError::layer(&content))?;
             if found.is_dir() {
@@ -148,7 +154,10 @@ impl Folding<'_> {
             }
             Known::Change(Change::Deleted)
         } else if kind.is_dir() {
-            let is_opaque = with_rights(&content, 0o400, || is_opaque(&content))?;
+            let is_opaque = {
+                let _lent = lend(&content, READ_FILE)?;
+                is_opaque(&content)?
+            };
             let before = self.paths.get(&key);
             let below = match before {
                 _ if is_opaque => Below::Replaced,
@@ -170,8 +179,7 @@ impl Folding<'_> {
                     content,
                 })
             } else if kind.is_symlink() {
-                let target = fs::read_link(&content)?;
-                Known::Change(Change::Link(target.into_os_string().into_encoded_bytes()))
+                Known::Change(Change::Link(read_link(&content)?))
             } else {
                 Known::Refused(name_of(found))
             }
@@ -239,22 +247,63 @@ pub(super) fn name_of(found: &Metadata) -> &'static str {
     }
 }
 
-/// Does something with a path, and where it is forbidden to its own owner, once more with
-/// the rights lent for that long.
-fn with_rights<T>(path: &Path, rights: u32, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
-    let denied = match act() {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => error,
-        done => return done,
-    };
-    let Ok(found) = fs::symlink_metadata(path) else {
-        return Err(denied);
-    };
-    let mode = found.mode() & 0o7777;
-    if found.is_symlink() || mode & rights == rights {
-        return Err(denied);
+/// What the owner of a file needs to read it.
+const READ_FILE: u32 = 0o400;
+/// What the owner of a directory needs to walk it.
+pub(super) const READ_DIRECTORY: u32 = 0o500;
+
+/// A mode that forbids too much, until it is put back.
+#[must_use]
+pub(super) struct Lent<'a> {
+    path: &'a Path,
+    mode: u32,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        // Whoever could change it can change it back.
+        let _ = fs::set_permissions(self.path, fs::Permissions::from_mode(self.mode));
     }
+}
+
+/// Lends the owner of a file or a directory rights that its mode denies.
+pub(super) fn lend(path: &Path, rights: u32) -> io::Result<Option<Lent<'_>>> {
+    let mut access = Access::READ_OK;
+    if rights & 0o100 != 0 {
+        access |= Access::EXEC_OK;
+    }
+    match rustix::fs::access(path, access) {
+        Ok(()) => return Ok(None),
+        Err(rustix::io::Errno::ACCESS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mode = fs::symlink_metadata(path)?.mode() & 0o7777;
     fs::set_permissions(path, fs::Permissions::from_mode(mode | rights))?;
+    Ok(Some(Lent { path, mode }))
+}
+
+/// Does something with a path; where a directory above forbids that, once more with rights
+/// lent there.
+fn reach<T>(path: &Path, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    match act() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+        done => return done,
+    }
+    let above: Vec<&Path> = path.ancestors().skip(1).collect();
+    let mut lent = Vec::new();
+    // From the top: what lies in a closed directory cannot even be looked at.
+    for directory in above
+        .into_iter()
+        .rev()
+        .filter(|path| !path.as_os_str().is_empty())
+    {
+        let is_open = rustix::fs::access(directory, Access::EXEC_OK).is_ok();
+        if !is_open {
+            lent.extend(lend(directory, READ_DIRECTORY)?);
+        }
+    }
     let done = act();
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    // The lowest is put back first, while there is still a way to it.
+    while lent.pop().is_some() {}
     done
 }

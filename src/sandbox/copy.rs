@@ -5,6 +5,7 @@
 //! that no byte is read to find what commands wrote. Owners and times are not copied.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use super::change_set::{Below, Change, ChangeSet};
+use super::change_set::{self, Below, Change, ChangeSet};
 use super::error::SandboxError;
 use super::layers::{Layers, remove_tree};
 use crate::model::{STATE_DIRECTORY, TapePath};
@@ -154,12 +155,10 @@ impl Copies {
                 content: content.to_owned(),
             })
         } else if found.is_symlink() {
-            match fs::read_link(content) {
-                Ok(target) => Ok(Change::Link(target.into_os_string().into_encoded_bytes())),
-                Err(_) => Err("link that cannot be read"),
-            }
+            let target = change_set::read_link(content).ok();
+            target.map(Change::Link).ok_or("link that cannot be read")
         } else {
-            Err(super::change_set::name_of(found))
+            Err(change_set::name_of(found))
         }
     }
 
@@ -194,25 +193,32 @@ impl Mark {
 /// Everything below a directory, by its path there; the state directory is left out.
 fn walk(top: &Path) -> Result<BTreeMap<PathBuf, Metadata>, SandboxError> {
     let mut found = BTreeMap::new();
-    let mut open = vec![PathBuf::new()];
-    while let Some(below) = open.pop() {
-        let directory = top.join(&below);
-        let entries = super::change_set::list(&directory);
-        for name in entries.map_err(SandboxError::layer(&directory))? {
-            let path = below.join(name);
-            if path == Path::new(STATE_DIRECTORY) {
-                continue;
-            }
-            let place = top.join(&path);
-            let metadata = super::change_set::look(&directory, &place);
-            let metadata = metadata.map_err(SandboxError::layer(&place))?;
-            if metadata.is_dir() {
-                open.push(path.clone());
-            }
-            found.insert(path, metadata);
-        }
-    }
+    walk_into(top, Path::new(""), &mut found)?;
     Ok(found)
+}
+
+fn walk_into(
+    top: &Path,
+    below: &Path,
+    found: &mut BTreeMap<PathBuf, Metadata>,
+) -> Result<(), SandboxError> {
+    let directory = top.join(below);
+    let lent = change_set::lend(&directory, change_set::READ_DIRECTORY);
+    let _lent = lent.map_err(SandboxError::layer(&directory))?;
+    let names = change_set::list(&directory);
+    for name in names.map_err(SandboxError::layer(&directory))? {
+        let path = below.join(name);
+        if path == Path::new(STATE_DIRECTORY) {
+            continue;
+        }
+        let place = top.join(&path);
+        let metadata = fs::symlink_metadata(&place).map_err(SandboxError::layer(&place))?;
+        if metadata.is_dir() {
+            walk_into(top, &path, found)?;
+        }
+        found.insert(path, metadata);
+    }
+    Ok(())
 }
 
 /// Copies what is below a directory to below another, which is made if it is not there.
@@ -241,9 +247,10 @@ fn copy_entry(from: &Path, to: &Path, found: &Metadata) -> io::Result<()> {
     if found.is_dir() {
         fs::create_dir(to)
     } else if found.is_symlink() {
-        std::os::unix::fs::symlink(fs::read_link(from)?, to)
+        let target = change_set::read_link(from)?;
+        std::os::unix::fs::symlink(OsStr::from_bytes(&target), to)
     } else if found.is_file() {
-        let mut source = super::change_set::open(from)?;
+        let mut source = change_set::open(from)?;
         let mut target = File::create_new(to)?;
         match rustix::fs::ioctl_ficlone(&target, &source) {
             Ok(()) => {}

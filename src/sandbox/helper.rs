@@ -76,6 +76,7 @@ fn serve_in_namespaces(socket: OwnedFd, setup: &Setup) -> io::Result<()> {
                 &Reply::Hello(first.as_raw_nonzero().get() as u32),
                 &[],
             )?;
+            rustix::io::write(&alive, b"!")?;
             drop((socket, above));
             while matches!(
                 waitpid(Some(first), WaitOptions::empty()),
@@ -107,6 +108,8 @@ fn serve_first(
         .map_err(|error| Refusal::new(Stage::Loopback, error))
         .and_then(|()| Tree::build(setup, sockets))
         .and_then(|tree| Guard::of_tree(tree, who, setup));
+    // Both write to the same socket: the one that waits has its say first.
+    rustix::io::read(&above, &mut [0])?;
     serve_requests(socket, Some(above), built)
 }
 

@@ -4,6 +4,7 @@
 //! ID/lock          held while the sandbox is there
 //! ID/nothing       an empty file, shown in place of what is hidden
 //! ID/root          where the helper puts the tree that commands see; empty for all others
+//! ID/base          where it puts what lies below all layers; likewise
 //! ID/home/upper    what commands wrote below the home directory: thrown away
 //! ID/home/work
 //! ID/N/upper       what commands wrote since the N-th savepoint
@@ -52,8 +53,9 @@ impl Layers {
             flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
             let nothing = File::create_new(path.join("nothing"))?;
             nothing.set_permissions(fs::Permissions::from_mode(0o444))?;
-            fs::create_dir(path.join("root"))?;
-            fs::create_dir(path.join("home"))?;
+            for name in ["root", "base", "home"] {
+                fs::create_dir(path.join(name))?;
+            }
             Ok(lock)
         };
         let lock = prepare().map_err(SandboxError::layer(&path))?;

@@ -82,12 +82,15 @@ impl Sandbox {
             }
             _ => workspace.clone(),
         };
+        // Who looks around at home must not walk into the layers.
+        let hidden = config.policy.hidden.iter().map(PathBuf::as_path);
+        let hidden = hidden.chain([layers.path()]);
         let setup = Setup {
             backend: config.backend,
             workspace: seen.clone().into(),
             layers: layers.path().into(),
             home: home.clone().map(Into::into),
-            hidden: config.policy.hidden.iter().map(Into::into).collect(),
+            hidden: hidden.map(Into::into).collect(),
             limits: config.policy.limits.clone(),
         };
         if let Some(home) = &home {

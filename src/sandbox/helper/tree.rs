@@ -37,8 +37,8 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
 /// The tree, and what it is made of.
 pub(super) struct Tree {
     root: OwnedFd,
-    /// The workspace's own directory, below the overlay.
-    workspace: OwnedFd,
+    /// What lies below all layers: the workspace, or an overlay of nothing else.
+    base: OwnedFd,
     layers: OwnedFd,
     setup: Setup,
     sockets: Vec<PathBuf>,
@@ -58,9 +58,18 @@ impl Tree {
             );
             opened.map_err(|error| Refusal::new(stage, error).at(path))
         };
+        let workspace = open(&setup.workspace, Stage::Overlay)?;
+        let layers = open(&setup.layers, Stage::Overlay)?;
+        let is_nested = Path::new(&setup.layers).starts_with(&setup.workspace);
+        let base = if is_nested {
+            let base = base_apart(&workspace, &layers);
+            base.map_err(|error| Refusal::new(Stage::Overlay, error).at(&setup.workspace))?
+        } else {
+            workspace
+        };
         let tree = Self {
-            workspace: open(&setup.workspace, Stage::Overlay)?,
-            layers: open(&setup.layers, Stage::Overlay)?,
+            base,
+            layers,
             root,
             setup: setup.clone(),
             sockets,
@@ -120,7 +129,7 @@ impl Tree {
         let lowers: Vec<BorrowedFd<'_>> = lowers
             .iter()
             .map(AsFd::as_fd)
-            .chain([self.workspace.as_fd()])
+            .chain([self.base.as_fd()])
             .collect();
         overlay(
             &lowers,
@@ -313,6 +322,32 @@ fn clone_of_everything(setup: &Setup) -> Result<OwnedFd, Refusal> {
     Ok(root)
 }
 
+/// The workspace as an overlay that adds nothing to it.
+///
+/// The kernel lets no layer lie in another one. Layers in the workspace can lie on this,
+/// which is no directory that holds them.
+fn base_apart(workspace: &OwnedFd, layers: &OwnedFd) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = |directory: &OwnedFd, name: &str| openat(directory, name, flags, Mode::empty());
+    attach_at(
+        &file_system("tmpfs", &[("size", "4k")])?,
+        &open(layers, "base")?,
+    )?;
+    let place = open(layers, "base")?;
+    for name in ["nothing", "base"] {
+        mkdirat(&place, name, Mode::from_raw_mode(0o700))?;
+    }
+    // One layer alone is refused, so there are two.
+    let new = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(&new, "source", "jukebox")?;
+    for lower in [workspace.as_fd(), open(&place, "nothing")?.as_fd()] {
+        fsconfig_set_string(&new, "lowerdir+", path_of(lower))?;
+    }
+    fsconfig_set_flag(&new, "userxattr")?;
+    attach_at(&mounted(&new)?, &open(&place, "base")?)?;
+    Ok(open(&place, "base")?)
+}
+
 /// An overlay, mounted nowhere yet; the first of `lowers` lies on top of the others.
 ///
 /// Paths go in as descriptors: no comma, colon or length of a path means anything to the
@@ -322,17 +357,20 @@ fn overlay(
     upper: BorrowedFd<'_>,
     work: BorrowedFd<'_>,
 ) -> io::Result<OwnedFd> {
-    let name = |fd: &BorrowedFd<'_>| format!("/proc/self/fd/{}", fd.as_raw_fd());
     let new = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_set_string(&new, "source", "jukebox")?;
     for lower in lowers {
-        fsconfig_set_string(&new, "lowerdir+", name(lower))?;
+        fsconfig_set_string(&new, "lowerdir+", path_of(*lower))?;
     }
-    fsconfig_set_string(&new, "upperdir", name(&upper))?;
-    fsconfig_set_string(&new, "workdir", name(&work))?;
+    fsconfig_set_string(&new, "upperdir", path_of(upper))?;
+    fsconfig_set_string(&new, "workdir", path_of(work))?;
     fsconfig_set_flag(&new, "userxattr")?;
     fsconfig_set_flag(&new, "volatile")?;
     mounted(&new)
+}
+
+fn path_of(directory: BorrowedFd<'_>) -> String {
+    format!("/proc/self/fd/{}", directory.as_raw_fd())
 }
 
 /// A file system of the kernel's own, mounted nowhere yet.
