@@ -11,8 +11,8 @@ use super::world::{World, run, say, shell};
 
 as_root_and_as_user!(random_changes_read_from_layers_are_what_was_seen);
 
-/// Change sets that are tried.
-const SETS: u64 = 200;
+/// Change sets that are tried, by each of the two.
+const SETS: u64 = 100;
 /// Operations in each.
 const OPERATIONS: usize = 25;
 
@@ -49,7 +49,7 @@ impl Dice {
             5 => format!("rm -rf {path}; mkdir -p {path}"),
             6 => format!("mv -T {path} {other}"),
             7 => format!("ln -sfn {other} {path}"),
-            8 => format!("chmod {} {path}", self.of(&["600", "644", "755", "700"])),
+            8 => format!("chmod {} {path}", self.of(&["700", "711", "750", "775"])),
             9 => format!("ln -f {path} {other}"),
             10 => format!("cp -a {path} {other}"),
             _ => format!("rm -rf {path}; echo {text} > {path}"),
