@@ -45,6 +45,8 @@ mod finding;
 mod policy;
 
 #[cfg(target_os = "linux")]
+mod abandoned;
+#[cfg(target_os = "linux")]
 mod capture;
 #[cfg(target_os = "linux")]
 mod copy;
@@ -65,6 +67,8 @@ mod session;
 #[cfg(target_os = "linux")]
 mod wire;
 
+#[cfg(target_os = "linux")]
+pub use abandoned::Abandoned;
 pub use change_set::{Below, Change, ChangeSet, open};
 pub use config::{Backend, Captured, Cause, Command, Config, Exit, Said, Status, Stream};
 #[cfg(not(target_os = "linux"))]
@@ -73,6 +77,8 @@ pub use error::{Guarantee, Missing, SandboxError};
 pub use finding::{Facts, Finding, Probe, Verdict};
 #[cfg(target_os = "linux")]
 pub use helper::serve;
+#[cfg(target_os = "linux")]
+pub use layers::sandboxes_of;
 pub use policy::{Limits, Policy, allowed_environment};
 #[cfg(target_os = "linux")]
 pub use probe::probe;

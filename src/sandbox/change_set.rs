@@ -61,7 +61,7 @@ pub enum Change {
 /// What becomes of what a directory held before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Below {
-    /// It is still there, as far as nothing else is said.
+    /// It is still there, as far as nothing else is said; below a new directory, nothing is.
     Kept,
     /// It is gone, whatever it was; only what follows is there.
     Replaced,

@@ -60,7 +60,7 @@ impl Copies {
     ) -> Result<PathBuf, SandboxError> {
         let (number, tree) = layers.add_tree()?;
         copy_tree(workspace, &tree)?;
-        layers.settle(vec![number]);
+        layers.settle(vec![number])?;
         for (path, found) in walk(&tree)? {
             self.base.insert(path.clone(), Node::of(&found));
             self.same.insert(path, Mark::of(&found));

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! ID/lock          held while the sandbox is there
+//! ID/stack         the numbers of the layers that count, the lowest first
 //! ID/nothing       an empty file, shown in place of what is hidden
 //! ID/root          where the helper puts the tree that commands see; empty for all others
 //! ID/base          where it puts what lies below all layers; likewise
@@ -26,6 +27,9 @@ use crate::model::STATE_DIRECTORY;
 
 /// Below [`STATE_DIRECTORY`].
 const SANDBOXES: &str = "sandboxes";
+/// Names in the directory of a sandbox.
+pub(super) const LOCK: &str = "lock";
+const STACK: &str = "stack";
 
 /// The directory of a sandbox's layers. Dropping it removes it.
 #[derive(Debug)]
@@ -49,7 +53,7 @@ impl Layers {
         let directory = made.map_err(SandboxError::layer(&parent))?;
         let path = directory.path().to_owned();
         let prepare = || {
-            let lock = File::create_new(path.join("lock"))?;
+            let lock = File::create_new(path.join(LOCK))?;
             flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
             let nothing = File::create_new(path.join("nothing"))?;
             nothing.set_permissions(fs::Permissions::from_mode(0o444))?;
@@ -78,8 +82,7 @@ impl Layers {
 
     /// The directories that hold what was written, the oldest first.
     pub(super) fn uppers(&self) -> Vec<PathBuf> {
-        let upper = |number: &u32| self.path.join(number.to_string()).join("upper");
-        self.stack.iter().map(upper).collect()
+        uppers(&self.path, &self.stack)
     }
 
     /// The home directory's layer: an overlay's root has the mode and the owner of its upper
@@ -124,7 +127,9 @@ impl Layers {
     }
 
     /// The layers that count from now on; what else there is goes.
-    pub(super) fn settle(&mut self, stack: Vec<u32>) {
+    pub(super) fn settle(&mut self, stack: Vec<u32>) -> Result<(), SandboxError> {
+        // Written before anything goes: whoever finds the layers later must not miss one.
+        write_stack(&self.path, &stack).map_err(SandboxError::layer(&self.path))?;
         for number in (0..self.next).filter(|number| !stack.contains(number)) {
             let path = self.path.join(number.to_string());
             if path.exists() {
@@ -133,6 +138,7 @@ impl Layers {
             }
         }
         self.stack = stack;
+        Ok(())
     }
 
     /// Leaves the directory on disk.
@@ -149,11 +155,36 @@ impl Drop for Layers {
     }
 }
 
+/// The directories that hold what was written, the oldest first.
+pub(super) fn uppers(path: &Path, stack: &[u32]) -> Vec<PathBuf> {
+    let upper = |number: &u32| path.join(number.to_string()).join("upper");
+    stack.iter().map(upper).collect()
+}
+
+fn write_stack(path: &Path, stack: &[u32]) -> io::Result<()> {
+    let lines: Vec<String> = stack.iter().map(u32::to_string).collect();
+    let new = path.join("stack.new");
+    fs::write(&new, lines.join("\n"))?;
+    fs::rename(new, path.join(STACK))
+}
+
+/// The layers that count in a directory of layers.
+pub(super) fn read_stack(path: &Path) -> io::Result<Vec<u32>> {
+    let lines = fs::read_to_string(path.join(STACK))?;
+    let numbers = lines.lines().map(str::parse).collect::<Result<_, _>>();
+    numbers.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Where the sandboxes over a workspace lie where nobody says otherwise.
+pub fn sandboxes_of(workspace: &Path) -> PathBuf {
+    workspace.join(STATE_DIRECTORY).join(SANDBOXES)
+}
+
 /// The directory for sandboxes in a workspace, made if need be, and never a change in the
 /// eyes of git.
 fn own_directory(workspace: &Path) -> Result<PathBuf, SandboxError> {
     let state = workspace.join(STATE_DIRECTORY);
-    let path = state.join(SANDBOXES);
+    let path = sandboxes_of(workspace);
     let make = || {
         DirBuilder::new()
             .recursive(true)

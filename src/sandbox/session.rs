@@ -222,7 +222,7 @@ impl Sandbox {
                 let saved = self.copies.save(&mut self.layers, &self.seen)?;
                 let mut stack = self.layers.stack().to_vec();
                 stack.push(saved);
-                self.layers.settle(stack);
+                self.layers.settle(stack)?;
                 vec![saved]
             }
             Backend::Unguarded => return Err(SandboxError::Unguarded),
@@ -255,7 +255,7 @@ impl Sandbox {
                     .take(place + 1)
                     .flat_map(|(_, saved)| saved);
                 self.layers
-                    .settle(working.into_iter().chain(kept.copied()).collect());
+                    .settle(working.into_iter().chain(kept.copied()).collect())?;
             }
             Backend::Unguarded => return Err(SandboxError::Unguarded),
         }
@@ -294,8 +294,7 @@ impl Sandbox {
         match self.helper.ask(&Request::Show(stack.clone()))? {
             Reply::Done => {
                 self.left_open.clear();
-                self.layers.settle(stack);
-                Ok(())
+                self.layers.settle(stack)
             }
             Reply::Refused(refused) => Err(refusal::explain(&refused).into()),
             _ => Err(SandboxError::Lost),

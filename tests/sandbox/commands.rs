@@ -4,7 +4,10 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use jukebox::sandbox::{Backend, Cause, Command, Said, Sandbox, SandboxError, Status};
+use jukebox::sandbox::{
+    Abandoned, Backend, Cause, Command, Config, Policy, Said, Sandbox, SandboxError, Status,
+    sandboxes_of,
+};
 
 use super::changes::lines;
 use super::who::{self, as_root_and_as_user};
@@ -20,6 +23,7 @@ as_root_and_as_user!(
     the_caller_can_end_a_command,
     daemons_go_on_until_the_sandbox_ends,
     a_killed_helper_takes_all_with_it_and_leaves_the_work,
+    a_killed_owner_takes_all_with_it_and_leaves_the_work,
     a_full_disk_is_the_commands_own_trouble,
     what_forbids_reading_is_read_all_the_same,
     special_files_are_refused_by_name,
@@ -231,6 +235,50 @@ fn a_killed_helper_takes_all_with_it_and_leaves_the_work() {
     drop(sandbox);
     assert!(!layers.exists());
 }
+
+fn a_killed_owner_takes_all_with_it_and_leaves_the_work() {
+    let test = "a_killed_owner_takes_all_with_it_and_leaves_the_work";
+    if let (Some(workspace), Ok(seconds)) = (std::env::var_os(OWNED), std::env::var(SLEPT)) {
+        // This is the owner, who gets no chance to clean up.
+        let config = Config {
+            workspace: workspace.into(),
+            helper: who::program(),
+            backend: Backend::Overlay,
+            layers: None,
+            policy: Policy::for_home(None),
+        };
+        let mut sandbox = Sandbox::start(&config).unwrap();
+        let sleep = format!("sleep {seconds}");
+        say(
+            &mut sandbox,
+            &format!("echo new > b; (setsid {sleep} >/dev/null 2>&1 &); {sleep}"),
+        );
+        return;
+    }
+    let world = World::new(&[("a", "A")]);
+    let seconds = long(5);
+    let whoever = if who::is_root() { "as_root" } else { "as_user" };
+    let mut owner = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([&format!("commands::{whoever}::{test}"), "--exact"])
+        .env(OWNED, world.workspace())
+        .env(SLEPT, &seconds)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for(&seconds, 2);
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    wait_for(&seconds, 0);
+    let mut found = Abandoned::find(&sandboxes_of(&world.workspace())).unwrap();
+    let abandoned = found.pop().unwrap();
+    let set = abandoned.change_set(&world.workspace()).unwrap();
+    assert_eq!(lines(&set), ["f b \"new\\n\""]);
+    abandoned.remove().unwrap();
+}
+
+/// The workspace, and the seconds, for who is started to be killed.
+const OWNED: &str = "JUKEBOX_TEST_OWNED";
+const SLEPT: &str = "JUKEBOX_TEST_SLEPT";
 
 fn a_full_disk_is_the_commands_own_trouble() {
     let Some(disk) = who::mounted() else {

@@ -24,9 +24,10 @@ pub(super) fn run(
 ) -> io::Result<Option<Reply>> {
     let started = Instant::now();
     let (told, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let child = match system::fork()? {
-        Fork::Parent(child) => child,
-        Fork::Child => {
+    let child = match system::fork() {
+        Err(error) => return Ok(Some(Reply::NotStarted(error.raw_os_error().unwrap_or(0)))),
+        Ok(Fork::Parent(child)) => child,
+        Ok(Fork::Child) => {
             let errno = become_command(guard, run, streams);
             // Nobody is left to hear that it could not be said.
             let _ = rustix::io::write(&tell, &errno.to_le_bytes());
