@@ -33,6 +33,7 @@
 //!   change set.
 //! * A socket with a path that is made outside after the sandbox started, and not below the
 //!   workspace, the home directory or a temporary one, can be reached.
+//! * Without Landlock, a FIFO of the host can be written by who may write it outside.
 //! * A home directory with mounts in it stays read-only; a workspace with mounts in it is
 //!   refused.
 //! * 32-bit programs are killed by the filter of system calls.

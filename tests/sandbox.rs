@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stdout,
     reason = "a test that cannot go on has failed, and one that is skipped says so"
 )]

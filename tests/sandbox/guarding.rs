@@ -33,8 +33,29 @@ fn nothing_outside_can_be_written() {
     let world = World::new(&[]);
     let outside = who::outside();
     write_files(outside.path(), &[("file", "old")]);
+    let pipe = outside.path().join("pipe");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .unwrap();
+    // Somebody reads it, so that a writer would not wait.
+    let reader = fs::File::options()
+        .read(true)
+        .write(true)
+        .open(&pipe)
+        .unwrap();
     let mut sandbox = world.start();
     let place = outside.path().display();
+    if sandbox.facts().landlock > 0 {
+        fails(&mut sandbox, &format!("echo x > {place}/pipe"));
+    } else {
+        println!("skipped: without Landlock a FIFO of the host can be written");
+    }
+    drop(reader);
     for script in [
         format!("echo new > {place}/file"),
         format!("rm {place}/file"),

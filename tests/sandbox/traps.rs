@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-use jukebox::sandbox::{Backend, Guarantee, Sandbox, Status};
+use jukebox::sandbox::{Backend, Change, Guarantee, Sandbox, Status};
 
 use super::changes::lines;
 use super::who::{self, as_root_and_as_user};
@@ -21,7 +21,9 @@ as_root_and_as_user!(
     sockets_of_the_host_are_out_of_reach,
     sockets_of_ones_own_work,
     nothing_comes_in_by_the_environment,
+    a_changed_file_is_copied_whole,
     one_name_of_a_hard_link_is_split_off,
+    a_workspace_at_home_can_be_walked_wherever_its_layers_lie,
     a_layer_is_never_mounted_twice,
     what_is_hidden_leaves_nothing_in_the_real_tree,
     what_others_write_shows_through_until_it_is_changed,
@@ -166,6 +168,50 @@ fn nothing_comes_in_by_the_environment() {
     assert_eq!(said, "PATH=/usr/local/bin:/usr/bin:/bin\n");
     // Nor by that of the helper, which is the first process there.
     assert_eq!(say(&mut sandbox, "cat /proc/1/environ 2>&- | wc -c"), "0\n");
+}
+
+fn a_changed_file_is_copied_whole() {
+    let long = "x".repeat(1 << 20);
+    let world = World::new(&[("big", &long)]);
+    let mut sandbox = world.start();
+    say(&mut sandbox, "printf + >> big");
+    let set = sandbox.change_set().unwrap();
+    let [(_, Change::File { len, content, .. })] = set.changes.as_slice() else {
+        panic!("{set:?}");
+    };
+    assert_eq!(*len, (1 << 20) + 1);
+    assert!(fs::metadata(content).unwrap().blocks() * 512 > 1 << 20);
+    assert_eq!(
+        fs::metadata(world.workspace().join("big")).unwrap().len(),
+        1 << 20
+    );
+}
+
+fn a_workspace_at_home_can_be_walked_wherever_its_layers_lie() {
+    let world = World::new(&[]);
+    let home = world.home();
+    write_files(
+        &home,
+        &[("project/a", "A"), (".local/state/", ""), ("z", "Z")],
+    );
+    for layers in [None, Some(home.join(".local/state"))] {
+        let mut config = world.config(Backend::Overlay);
+        config.workspace = home.join("project");
+        config.layers = layers;
+        let mut sandbox = Sandbox::start(&config).unwrap();
+        let walk = format!(
+            "cd {}; find . -type f -exec cat {{}} + ; echo 1 > project/b",
+            home.display()
+        );
+        for name in ["one", "two"] {
+            let seen = say(&mut sandbox, &walk);
+            let mut letters: Vec<char> = seen.chars().filter(|c| c.is_alphabetic()).collect();
+            letters.sort_unstable();
+            assert_eq!(letters, ['A', 'Z'], "{seen}");
+            sandbox.savepoint(name).unwrap();
+        }
+        assert_eq!(lines(&sandbox.change_set().unwrap()), ["f b \"1\\n\""]);
+    }
 }
 
 fn one_name_of_a_hard_link_is_split_off() {
