@@ -15,6 +15,7 @@ mod compact;
 mod compare;
 mod configuration;
 mod diff;
+mod doctor;
 mod effects;
 mod environment;
 mod failure;
@@ -47,6 +48,7 @@ use output::{Output, Paint, warn};
 pub use failure::{Answer, Failure, report_faults};
 pub use open::{Against, FrameRequest, PictureFormat, Screen, Start};
 
+use crate::debugger::{HELPER_VERB, serve_sandbox};
 use crate::text::sanitize_block;
 
 /// What can be typed.
@@ -129,6 +131,7 @@ enum Command {
     Effects(effects::Args),
     Stats(stats::Args),
     Verify(verify::Args),
+    Doctor(doctor::Args),
     Note(note::Args),
     Import(import::Args),
     Compact(compact::Args),
@@ -136,6 +139,13 @@ enum Command {
 
 /// Does what was typed, and says with which code to end.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, screen: &dyn Screen) -> u8 {
+    let mut arguments = arguments.into_iter().peekable();
+    let program = arguments.next();
+    if arguments.peek().is_some_and(|verb| verb == HELPER_VERB) {
+        // It must have one thread and nothing open, and starts for every sandbox.
+        return serve_sandbox();
+    }
+    let arguments = program.into_iter().chain(arguments);
     let around = Environment::read();
     let typed = match parse(arguments, &around) {
         Ok(typed) => typed,
@@ -203,6 +213,7 @@ fn dispatch(
         Some(Command::Effects(args)) => args.run(around, out),
         Some(Command::Stats(args)) => args.run(around, out),
         Some(Command::Verify(args)) => args.run(around, out),
+        Some(Command::Doctor(args)) => args.run(around, out),
         Some(Command::Note(args)) => args.run(around, out),
         Some(Command::Import(args)) => args.run(around, out),
         Some(Command::Compact(args)) => args.run(around, out),

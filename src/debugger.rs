@@ -37,6 +37,7 @@ mod requests;
 mod restore;
 mod rows;
 mod runs;
+mod sandbox;
 mod search;
 mod spots;
 mod state_file;
@@ -81,6 +82,9 @@ pub use restore::{
 };
 pub use rows::*;
 pub use runs::{MAX_TRANSCRIPTS, RunRow, RunSort, RunSource};
+pub use sandbox::{
+    Backend, Finding, Guarantee, HELPER_VERB, Probe, Tested, probe_sandbox, serve_sandbox,
+};
 pub use search::{QueryError, Search};
 pub use spots::{Direction, LocateError};
 pub use statistics::{ChurnRow, Count, Statistics, ToolRow};

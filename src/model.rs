@@ -36,7 +36,7 @@ pub use hash::{BlobHash, LineHash, ParseHashError};
 pub use ids::{Cursor, Seq, StepNumber};
 pub use kind::Kind;
 pub use outcome::Outcome;
-pub use path::{PathError, TapePath};
+pub use path::{PathError, STATE_DIRECTORY, TapePath};
 pub use place::{Place, PlaceError, Target};
 pub use problem::{Problem, ProblemKind};
 pub use progress::{Progress, Tell, Unit};

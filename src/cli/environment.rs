@@ -23,6 +23,10 @@ pub(super) struct Environment {
     pub(super) home: Option<PathBuf>,
     /// The user's own configuration, which need not be there.
     pub(super) configuration: Option<PathBuf>,
+    /// Where files may lie that nobody needs for long.
+    pub(super) temporary: PathBuf,
+    /// The program's own file, where the system says which it is.
+    pub(super) program: Option<PathBuf>,
     /// Whether standard output is a terminal.
     pub(super) has_terminal: bool,
     /// Whether there is a terminal to read keys from and to draw on.
@@ -57,6 +61,8 @@ impl Environment {
             home: absolute("HOME"),
             configuration: user_directory("XDG_CONFIG_HOME", ".config")
                 .map(|directory| directory.join("jukebox.toml")),
+            temporary: env::temp_dir(),
+            program: env::current_exe().ok(),
             has_terminal,
             has_screen: has_terminal && has_controlling_terminal(),
             can_ask: has_terminal && io::stdin().is_terminal(),

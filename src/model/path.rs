@@ -4,6 +4,9 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+/// The directory in a workspace that is the program's own: it belongs to no change set.
+pub const STATE_DIRECTORY: &str = ".jukebox";
+
 /// A text is no path that a tape may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {

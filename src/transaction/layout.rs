@@ -11,12 +11,13 @@
 //! .jukebox/displaced/ID/journal   the journal of ID; it is here when ID is done
 //! .jukebox/conflicts/ID/N         what could not be put, since somebody was there first
 //! .jukebox/conflicts/ID/N.theirs  what somebody put, where a third was there as well
+//! .jukebox/sandboxes              what commands wrote in a sandbox; the sandbox's own
 //! ```
 
-use crate::model::TapePath;
+use crate::model::{STATE_DIRECTORY, TapePath};
 
 /// The directory that belongs to no change set.
-pub(super) const STATE: &[u8] = b".jukebox";
+pub(super) const STATE: &[u8] = STATE_DIRECTORY.as_bytes();
 pub(super) const IGNORE: &[u8] = b".jukebox/.gitignore";
 pub(super) const LOCK: &[u8] = b".jukebox/lock";
 pub(super) const COMMIT: &[u8] = b".jukebox/commit";

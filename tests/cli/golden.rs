@@ -28,6 +28,7 @@ fn the_whole_help() {
         "search",
         "stats",
         "verify",
+        "doctor",
         "note",
         "import",
         "compact",

@@ -1,0 +1,59 @@
+//! Sandboxes whose owner is gone: what their commands wrote is still there, to be looked at,
+//! taken over or thrown away. Nothing is done to one that has an owner.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::change_set::ChangeSet;
+use super::error::SandboxError;
+use super::layers::{self, remove_tree};
+
+/// The layers of a sandbox that nobody owns any more. As long as this is there, nobody else
+/// finds them.
+#[derive(Debug)]
+pub struct Abandoned {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Abandoned {
+    /// Those in a directory of sandboxes; none where there is no such directory.
+    pub fn find(directory: &Path) -> io::Result<Vec<Self>> {
+        let entries = match fs::read_dir(directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            found.extend(Self::take(entry?.path()));
+        }
+        found.sort_by(|one, two| one.path.cmp(&two.path));
+        Ok(found)
+    }
+
+    /// `None`: it has an owner, or is no sandbox.
+    fn take(path: PathBuf) -> Option<Self> {
+        let lock = File::open(path.join(layers::LOCK)).ok()?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+        Some(Self { path, _lock: lock })
+    }
+
+    /// Where the layers lie.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What its commands changed in the workspace. Of a copied one, nothing is known any more.
+    pub fn change_set(&self, workspace: &Path) -> Result<ChangeSet, SandboxError> {
+        let stack = layers::read_stack(&self.path).map_err(SandboxError::layer(&self.path))?;
+        ChangeSet::of_layers(&layers::uppers(&self.path, &stack), workspace)
+    }
+
+    /// Throws it away.
+    pub fn remove(self) -> io::Result<()> {
+        remove_tree(&self.path)
+    }
+}

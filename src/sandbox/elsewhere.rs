@@ -1,0 +1,114 @@
+//! Where there is no sandbox, since it stands on what only Linux has. Says so, and does
+//! nothing.
+
+use std::convert::Infallible;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use super::change_set::ChangeSet;
+use super::config::{Backend, Command, Config, Exit, Said};
+use super::error::{Guarantee, Missing, SandboxError};
+use super::{Facts, Finding, Probe, Tested};
+
+/// A guarded view of a workspace. There is none on this system.
+#[derive(Debug)]
+pub struct Sandbox(Infallible);
+
+impl Sandbox {
+    /// Says that there is none.
+    pub fn start(_: &Config) -> Result<Self, Missing> {
+        Err(missing())
+    }
+
+    /// How it is guarded.
+    pub fn facts(&self) -> Facts {
+        match self.0 {}
+    }
+
+    /// What keeps commands from the workspace.
+    pub fn backend(&self) -> Backend {
+        match self.0 {}
+    }
+
+    /// Where commands see the workspace.
+    pub fn seen_at(&self) -> &Path {
+        match self.0 {}
+    }
+
+    /// Where the layers lie.
+    pub fn layers(&self) -> &Path {
+        match self.0 {}
+    }
+
+    /// The process with whose end all others of the sandbox end.
+    pub fn process(&self) -> u32 {
+        match self.0 {}
+    }
+
+    /// Runs a command to its end.
+    pub fn exec(
+        &mut self,
+        _: &Command,
+        _: &mut dyn FnMut(Said<'_>) -> ControlFlow<()>,
+    ) -> Result<Exit, SandboxError> {
+        match self.0 {}
+    }
+
+    /// Kills every process of the sandbox.
+    pub fn stop(&mut self) -> Result<(), SandboxError> {
+        match self.0 {}
+    }
+
+    /// Remembers what the workspace is, under a name.
+    pub fn savepoint(&mut self, _: &str) -> Result<(), SandboxError> {
+        match self.0 {}
+    }
+
+    /// The savepoints that can be gone back to.
+    pub fn savepoints(&self) -> impl Iterator<Item = &str> {
+        std::iter::empty()
+    }
+
+    /// Makes the workspace what it was at a savepoint.
+    pub fn roll_back_to(&mut self, _: &str) -> Result<(), SandboxError> {
+        match self.0 {}
+    }
+
+    /// What the commands changed so far.
+    pub fn change_set(&self) -> Result<ChangeSet, SandboxError> {
+        match self.0 {}
+    }
+
+    /// Ends all processes and leaves the layers on disk.
+    pub fn abandon(self) -> PathBuf {
+        match self.0 {}
+    }
+}
+
+/// Does nothing.
+pub fn serve() -> u8 {
+    2
+}
+
+/// Says that there is no sandbox.
+pub fn probe(_: &Path, _: &Path) -> io::Result<Probe> {
+    let Missing { what, cause, cure } = missing();
+    let verdict = Tested::Missing {
+        cause,
+        cure,
+        is_needed: true,
+    };
+    Ok(Probe {
+        backend: None,
+        findings: vec![Finding { what, verdict }],
+    })
+}
+
+fn missing() -> Missing {
+    Missing {
+        what: Guarantee::System,
+        cause: "the sandbox stands on what only Linux has".to_owned(),
+        cure: "run it on Linux, or in a virtual machine with one".to_owned(),
+    }
+}

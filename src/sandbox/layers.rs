@@ -1,0 +1,235 @@
+//! The layers of a sandbox on disk: a directory of its own, which nobody else opens.
+//!
+//! ```text
+//! ID/lock          held while the sandbox is there
+//! ID/stack         the numbers of the layers that count, the lowest first
+//! ID/nothing       an empty file, shown in place of what is hidden
+//! ID/root          where the helper puts the tree that commands see; empty for all others
+//! ID/base          where it puts what lies below all layers; likewise
+//! ID/home/upper    what commands wrote below the home directory: thrown away
+//! ID/home/work
+//! ID/N/upper       what commands wrote since the N-th savepoint
+//! ID/N/work        the kernel's; `work/work` in it lets nobody in
+//! ID/N/tree        instead, where the workspace is copied: the copy
+//! ```
+//!
+//! Numbers only grow: the kernel refuses a layer that was once mounted in a hurry.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, Uid, flock, mknodat};
+
+use super::error::SandboxError;
+use crate::model::STATE_DIRECTORY;
+
+/// Below [`STATE_DIRECTORY`].
+const SANDBOXES: &str = "sandboxes";
+/// Names in the directory of a sandbox.
+pub(super) const LOCK: &str = "lock";
+const STACK: &str = "stack";
+
+/// The directory of a sandbox's layers. Dropping it removes it.
+#[derive(Debug)]
+pub(super) struct Layers {
+    path: PathBuf,
+    /// Numbers of the layers that count, the lowest first.
+    stack: Vec<u32>,
+    next: u32,
+    is_kept: bool,
+    _lock: File,
+}
+
+impl Layers {
+    /// Makes the directory below `parent`, or below the workspace's own.
+    pub(super) fn create(workspace: &Path, parent: Option<&Path>) -> Result<Self, SandboxError> {
+        let parent = match parent {
+            Some(parent) => parent.to_owned(),
+            None => own_directory(workspace)?,
+        };
+        let made = tempfile::Builder::new().prefix("").tempdir_in(&parent);
+        let directory = made.map_err(SandboxError::layer(&parent))?;
+        let path = directory.path().to_owned();
+        let prepare = || {
+            let lock = File::create_new(path.join(LOCK))?;
+            flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+            let nothing = File::create_new(path.join("nothing"))?;
+            nothing.set_permissions(fs::Permissions::from_mode(0o444))?;
+            for name in ["root", "base", "home"] {
+                fs::create_dir(path.join(name))?;
+            }
+            Ok(lock)
+        };
+        let lock = prepare().map_err(SandboxError::layer(&path))?;
+        Ok(Self {
+            path: directory.keep(),
+            stack: Vec::new(),
+            next: 0,
+            is_kept: false,
+            _lock: lock,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn stack(&self) -> &[u32] {
+        &self.stack
+    }
+
+    /// The directories that hold what was written, the oldest first.
+    pub(super) fn uppers(&self) -> Vec<PathBuf> {
+        uppers(&self.path, &self.stack)
+    }
+
+    /// The home directory's layer: an overlay's root has the mode and the owner of its upper
+    /// directory.
+    pub(super) fn add_home(&self, home: &Path) -> Result<(), SandboxError> {
+        let path = self.path.join("home");
+        make_layer(&path, home).map_err(SandboxError::layer(path))
+    }
+
+    /// A new layer on top. It does not count yet.
+    pub(super) fn add_upper(&mut self, workspace: &Path) -> Result<u32, SandboxError> {
+        let number = self.next;
+        let path = self.path.join(number.to_string());
+        let make = || {
+            fs::create_dir(&path)?;
+            make_layer(&path, workspace)?;
+            // The layers lie in what they cover: the state directory looks deleted to all who
+            // look from inside, so that no walk runs into them.
+            let nothing = rustix::fs::makedev(0, 0);
+            let state = path.join("upper").join(STATE_DIRECTORY);
+            mknodat(
+                CWD,
+                &state,
+                FileType::CharacterDevice,
+                Mode::empty(),
+                nothing,
+            )?;
+            Ok(())
+        };
+        make().map_err(SandboxError::layer(&path))?;
+        self.next += 1;
+        Ok(number)
+    }
+
+    /// The place for a new copy. It does not count yet.
+    pub(super) fn add_tree(&mut self) -> Result<(u32, PathBuf), SandboxError> {
+        let number = self.next;
+        let path = self.path.join(number.to_string());
+        fs::create_dir(&path).map_err(SandboxError::layer(&path))?;
+        self.next += 1;
+        Ok((number, path.join("tree")))
+    }
+
+    /// The layers that count from now on; what else there is goes.
+    pub(super) fn settle(&mut self, stack: Vec<u32>) -> Result<(), SandboxError> {
+        // Written before anything goes: whoever finds the layers later must not miss one.
+        write_stack(&self.path, &stack).map_err(SandboxError::layer(&self.path))?;
+        for number in (0..self.next).filter(|number| !stack.contains(number)) {
+            let path = self.path.join(number.to_string());
+            if path.exists() {
+                // What cannot go now goes with the rest.
+                let _ = remove_tree(&path);
+            }
+        }
+        self.stack = stack;
+        Ok(())
+    }
+
+    /// Leaves the directory on disk.
+    pub(super) fn keep(&mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for Layers {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            let _ = remove_tree(&self.path);
+        }
+    }
+}
+
+/// The directories that hold what was written, the oldest first.
+pub(super) fn uppers(path: &Path, stack: &[u32]) -> Vec<PathBuf> {
+    let upper = |number: &u32| path.join(number.to_string()).join("upper");
+    stack.iter().map(upper).collect()
+}
+
+fn write_stack(path: &Path, stack: &[u32]) -> io::Result<()> {
+    let lines: Vec<String> = stack.iter().map(u32::to_string).collect();
+    let new = path.join("stack.new");
+    fs::write(&new, lines.join("\n"))?;
+    fs::rename(new, path.join(STACK))
+}
+
+/// The layers that count in a directory of layers.
+pub(super) fn read_stack(path: &Path) -> io::Result<Vec<u32>> {
+    let lines = fs::read_to_string(path.join(STACK))?;
+    let numbers = lines.lines().map(str::parse).collect::<Result<_, _>>();
+    numbers.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Where the sandboxes over a workspace lie where nobody says otherwise.
+pub fn sandboxes_of(workspace: &Path) -> PathBuf {
+    workspace.join(STATE_DIRECTORY).join(SANDBOXES)
+}
+
+/// The directory for sandboxes in a workspace, made if need be, and never a change in the
+/// eyes of git.
+fn own_directory(workspace: &Path) -> Result<PathBuf, SandboxError> {
+    let state = workspace.join(STATE_DIRECTORY);
+    let path = sandboxes_of(workspace);
+    let make = || {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&state)?;
+        let ignore = state.join(".gitignore");
+        if !ignore.exists() {
+            fs::write(ignore, "*\n")?;
+        }
+        DirBuilder::new().recursive(true).mode(0o700).create(&path)
+    };
+    let made = make();
+    made.map_err(SandboxError::layer(&path))?;
+    Ok(path)
+}
+
+/// `upper` and `work` below `path`, for a lower directory.
+fn make_layer(path: &Path, lower: &Path) -> io::Result<()> {
+    let lower = fs::metadata(lower)?;
+    let upper = path.join("upper");
+    fs::create_dir(path.join("work"))?;
+    fs::create_dir(&upper)?;
+    if fs::metadata(&upper)?.uid() != lower.uid() {
+        let owner = Some(Uid::from_raw(lower.uid()));
+        let group = Some(rustix::fs::Gid::from_raw(lower.gid()));
+        // Who may not give files away is nobody else's owner, inside neither.
+        let _ = rustix::fs::chownat(CWD, &upper, owner, group, AtFlags::empty());
+    }
+    fs::set_permissions(&upper, fs::Permissions::from_mode(lower.mode() & 0o7777))
+}
+
+/// Removes a tree whatever its modes forbid its owner. Follows no link.
+pub(super) fn remove_tree(path: &Path) -> io::Result<()> {
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found?,
+    };
+    if !found.is_dir() {
+        return fs::remove_file(path);
+    }
+    if found.mode() & 0o700 != 0o700 {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+    }
+    for entry in fs::read_dir(path)? {
+        remove_tree(&entry?.path())?;
+    }
+    fs::remove_dir(path)
+}

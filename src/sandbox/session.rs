@@ -1,0 +1,479 @@
+//! A sandbox as the library holds it: its helper, its layers, its savepoints.
+
+use std::fs;
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::capture::Capture;
+use super::change_set::ChangeSet;
+use super::config::{Backend, Command, Config, Exit, Said, Stream};
+use super::copy::Copies;
+use super::error::{Guarantee, Missing, SandboxError};
+use super::finding::Facts;
+use super::layers::Layers;
+use super::mounts::Mounts;
+use super::refusal;
+use super::wire::{self, Broken, Reply, Request, Run, Setup};
+
+/// So often somebody who only waits may ask for the end of a command.
+const TICK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+/// So long the helper has to end by itself.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 5,
+    tv_nsec: 0,
+};
+
+/// A guarded view of a workspace in which commands run. Dropping it kills them all, and
+/// nothing of it is left; the workspace was never touched.
+#[derive(Debug)]
+pub struct Sandbox {
+    helper: Helper,
+    backend: Backend,
+    workspace: PathBuf,
+    /// Where commands see the workspace.
+    seen: PathBuf,
+    facts: Facts,
+    /// By name, the layers below which each lies; oldest first.
+    savepoints: Vec<(String, Vec<u32>)>,
+    copies: Copies,
+    /// The ends of streams that processes left behind may still write to.
+    left_open: Vec<OwnedFd>,
+    /// Goes last: it removes what the helper uses.
+    layers: Layers,
+}
+
+impl Sandbox {
+    /// Starts the helper, and sees to it that all that is promised is there.
+    pub fn start(config: &Config) -> Result<Self, Missing> {
+        let workspace = workspace_of(config)?;
+        let mounts = Mounts::read().map_err(|error| {
+            no_workspace(format!("/proc/self/mountinfo cannot be read: {error}"))
+        })?;
+        if config.backend == Backend::Overlay
+            && let Some(inside) = mounts.below(&workspace).next()
+        {
+            return Err(Missing {
+                what: Guarantee::Workspace,
+                cause: format!("`{}` in it is a mount of its own", inside.display()),
+                cure: "unmount it, or name a directory without mounts".to_owned(),
+            });
+        }
+        let layers = Layers::create(&workspace, config.layers.as_deref());
+        let mut layers = layers.map_err(|error| no_workspace(error.to_string()))?;
+        let home = home_of(config, &workspace, &mounts);
+        let mut copies = Copies::default();
+        let seen = match config.backend {
+            Backend::Copy => {
+                let made = copies.take(&mut layers, &workspace);
+                made.map_err(|error| no_workspace(error.to_string()))?
+            }
+            _ => workspace.clone(),
+        };
+        // Who looks around at home must not walk into the layers.
+        let hidden = config.policy.hidden.iter().map(PathBuf::as_path);
+        let hidden = hidden.chain([layers.path()]);
+        let setup = Setup {
+            backend: config.backend,
+            workspace: seen.clone().into(),
+            layers: layers.path().into(),
+            home: home.clone().map(Into::into),
+            hidden: hidden.map(Into::into).collect(),
+            limits: config.policy.limits.clone(),
+        };
+        if let Some(home) = &home {
+            let made = layers.add_home(home);
+            made.map_err(|error| no_workspace(error.to_string()))?;
+        }
+        let (helper, landlock) = Helper::start(&config.helper, setup)?;
+        let mut sandbox = Self {
+            helper,
+            backend: config.backend,
+            workspace,
+            seen,
+            facts: Facts {
+                landlock,
+                has_home: home.is_some(),
+            },
+            savepoints: Vec::new(),
+            copies,
+            left_open: Vec::new(),
+            layers,
+        };
+        if config.backend == Backend::Overlay {
+            let shown = sandbox.show_on_top_of(&[]);
+            shown.map_err(|error| match error {
+                SandboxError::Missing(missing) => missing,
+                error => no_workspace(error.to_string()),
+            })?;
+        }
+        Ok(sandbox)
+    }
+
+    /// How it is guarded.
+    pub fn facts(&self) -> Facts {
+        self.facts
+    }
+
+    /// What keeps commands from the workspace.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// Where commands see the workspace: its own path, unless it is copied.
+    pub fn seen_at(&self) -> &Path {
+        &self.seen
+    }
+
+    /// Where the layers lie.
+    pub fn layers(&self) -> &Path {
+        self.layers.path()
+    }
+
+    /// The process with whose end all others of the sandbox end.
+    pub fn process(&self) -> u32 {
+        self.helper.child.id()
+    }
+
+    /// Runs a command to its end. What it writes goes to `sink` as it comes; a break asks the
+    /// command to end. What it leaves running goes on, until the sandbox ends.
+    pub fn exec(
+        &mut self,
+        command: &Command,
+        sink: &mut dyn FnMut(Said<'_>) -> ControlFlow<()>,
+    ) -> Result<Exit, SandboxError> {
+        if command.arguments.is_empty() {
+            return Err(SandboxError::NoCommand);
+        }
+        let nothing =
+            rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        let nothing = nothing.map_err(|error| SandboxError::Talk(error.into()))?;
+        let input = command.input.as_ref().unwrap_or(&nothing).as_fd();
+        let open = |stream| Capture::open(stream, command.capture).map_err(SandboxError::Talk);
+        let (mut output, write_output) = open(Stream::Output)?;
+        let (mut error, write_error) = open(Stream::Error)?;
+        let run = Request::Run(Run {
+            arguments: command.arguments.clone(),
+            directory: self.seen.join(&command.directory).into(),
+            environment: command.environment.clone(),
+            timeout_millis: command
+                .timeout
+                .map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)),
+        });
+        let streams = [input, write_output.as_fd(), write_error.as_fd()];
+        self.helper.say(&run, &streams)?;
+        drop((write_output, write_error));
+        let reply = self.listen(&mut [&mut output, &mut error], sink)?;
+        let exit = match reply {
+            Reply::Ended {
+                status,
+                cause,
+                nanos,
+            } => Ok(Exit {
+                status,
+                cause,
+                duration: Duration::from_nanos(nanos),
+                output: output.captured(),
+                error: error.captured(),
+            }),
+            Reply::NotStarted(errno) => Err(SandboxError::NotStarted(
+                io::Error::from_raw_os_error(errno),
+            )),
+            _ => Err(SandboxError::Lost),
+        };
+        self.left_open.extend(output.into_source());
+        self.left_open.extend(error.into_source());
+        exit
+    }
+
+    /// Kills every process of the sandbox.
+    pub fn stop(&mut self) -> Result<(), SandboxError> {
+        match self.helper.ask(&Request::Stop)? {
+            Reply::Done => Ok(()),
+            _ => Err(SandboxError::Lost),
+        }
+    }
+
+    /// Remembers what the workspace is, under a name. Every process is killed first.
+    pub fn savepoint(&mut self, name: &str) -> Result<(), SandboxError> {
+        if self.savepoints.iter().any(|(other, _)| other == name) {
+            return Err(SandboxError::SavepointExists(name.to_owned()));
+        }
+        let saved = match self.backend {
+            Backend::Overlay => {
+                let stack = self.layers.stack().to_vec();
+                self.show_on_top_of(&stack)?;
+                stack
+            }
+            Backend::Copy => {
+                self.stop()?;
+                let saved = self.copies.save(&mut self.layers, &self.seen)?;
+                let mut stack = self.layers.stack().to_vec();
+                stack.push(saved);
+                self.layers.settle(stack)?;
+                vec![saved]
+            }
+            Backend::Unguarded => return Err(SandboxError::Unguarded),
+        };
+        self.savepoints.push((name.to_owned(), saved));
+        Ok(())
+    }
+
+    /// The savepoints that can be gone back to, the oldest first.
+    pub fn savepoints(&self) -> impl Iterator<Item = &str> {
+        self.savepoints.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Makes the workspace what it was at a savepoint. Every process is killed first. Later
+    /// savepoints are gone; this one can be gone back to again.
+    pub fn roll_back_to(&mut self, name: &str) -> Result<(), SandboxError> {
+        let place = self.savepoints.iter().position(|(other, _)| other == name);
+        let place = place.ok_or_else(|| SandboxError::NoSavepoint(name.to_owned()))?;
+        let saved = self.savepoints.get(place);
+        let saved = saved.map(|(_, saved)| saved.clone()).unwrap_or_default();
+        match self.backend {
+            Backend::Overlay => self.show_on_top_of(&saved)?,
+            Backend::Copy => {
+                self.stop()?;
+                self.copies.restore(&saved, &self.seen)?;
+                let working = self.layers.stack().first().copied();
+                let kept = self
+                    .savepoints
+                    .iter()
+                    .take(place + 1)
+                    .flat_map(|(_, saved)| saved);
+                self.layers
+                    .settle(working.into_iter().chain(kept.copied()).collect())?;
+            }
+            Backend::Unguarded => return Err(SandboxError::Unguarded),
+        }
+        self.savepoints.truncate(place + 1);
+        Ok(())
+    }
+
+    /// What the commands changed so far. Works without the helper, too.
+    pub fn change_set(&self) -> Result<ChangeSet, SandboxError> {
+        match self.backend {
+            Backend::Overlay => ChangeSet::of_layers(&self.layers.uppers(), &self.workspace),
+            Backend::Copy => self.copies.change_set(&self.seen),
+            Backend::Unguarded => Err(SandboxError::Unguarded),
+        }
+    }
+
+    /// Ends all processes and leaves the layers on disk; where they lie.
+    pub fn abandon(mut self) -> PathBuf {
+        self.layers.keep();
+        self.layers.path().to_owned()
+    }
+
+    /// The promises that do not hold, in a sandbox over a directory made for that.
+    pub(super) fn check(&mut self) -> Result<Vec<Broken>, SandboxError> {
+        match self.helper.ask(&Request::Check)? {
+            Reply::Checked(broken) => Ok(broken),
+            _ => Err(SandboxError::Lost),
+        }
+    }
+
+    /// A new layer over these. Every process is killed first.
+    fn show_on_top_of(&mut self, stack: &[u32]) -> Result<(), SandboxError> {
+        let number = self.layers.add_upper(&self.workspace)?;
+        let mut stack = stack.to_vec();
+        stack.push(number);
+        match self.helper.ask(&Request::Show(stack.clone()))? {
+            Reply::Done => {
+                self.left_open.clear();
+                self.layers.settle(stack)
+            }
+            Reply::Refused(refused) => Err(refusal::explain(&refused).into()),
+            _ => Err(SandboxError::Lost),
+        }
+    }
+
+    /// Reads both streams until the helper answers.
+    fn listen(
+        &mut self,
+        streams: &mut [&mut Capture; 2],
+        sink: &mut dyn FnMut(Said<'_>) -> ControlFlow<()>,
+    ) -> Result<Reply, SandboxError> {
+        let mut buffer = Vec::new();
+        let mut has_asked = false;
+        loop {
+            let mut sources = vec![PollFd::new(&self.helper.socket, PollFlags::IN)];
+            let ends = streams.iter().filter_map(|stream| stream.source());
+            sources.extend(ends.map(|end| PollFd::from_borrowed_fd(end, PollFlags::IN)));
+            let left = self
+                .left_open
+                .iter()
+                .map(|end| PollFd::new(end, PollFlags::IN));
+            sources.extend(left);
+            let waited = match poll(&mut sources, Some(&TICK)) {
+                Ok(ready) => ready,
+                Err(rustix::io::Errno::INTR) => 0,
+                Err(error) => return Err(SandboxError::Talk(error.into())),
+            };
+            let has_answer = sources
+                .first()
+                .is_some_and(|socket| !socket.revents().is_empty());
+            drop(sources);
+            let mut wish = if waited == 0 {
+                sink(Said::Nothing)
+            } else {
+                ControlFlow::Continue(())
+            };
+            // The command wrote all it will before the helper heard of its end. Whom it left
+            // may write for ever, and is heard for one more turn only.
+            for stream in streams.iter_mut() {
+                let (_, said) = stream.read(&mut buffer, sink).map_err(SandboxError::Talk)?;
+                wish = if said.is_break() { said } else { wish };
+            }
+            self.left_open.retain(|end| discard(end, &mut buffer));
+            if wish.is_break() && !has_asked {
+                has_asked = true;
+                self.helper.say(&Request::End, &[])?;
+            }
+            if has_answer {
+                return self.helper.hear();
+            }
+        }
+    }
+}
+
+/// Reads what nobody wants; whether there may be more one day.
+fn discard(end: &OwnedFd, buffer: &mut Vec<u8>) -> bool {
+    buffer.resize(1 << 16, 0);
+    !matches!(rustix::io::read(end, buffer.as_mut_slice()), Ok(0))
+}
+
+/// The helper process, and the socket to it.
+#[derive(Debug)]
+struct Helper {
+    child: Child,
+    socket: OwnedFd,
+    /// Tells when the first process in the namespaces is gone, and all others there with it.
+    first: Option<OwnedFd>,
+}
+
+impl Helper {
+    fn start(program: &Path, setup: Setup) -> Result<(Self, u32), Missing> {
+        let missing = |error: io::Error| Missing {
+            what: Guarantee::Helper,
+            cause: format!("`{}` could not be started: {error}", program.display()),
+            cure: "see whether the program is still there".to_owned(),
+        };
+        let pair = socketpair(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC,
+            None,
+        );
+        let (socket, theirs) = pair.map_err(|error| missing(error.into()))?;
+        let child = std::process::Command::new(program)
+            .arg(super::HELPER_VERB)
+            .env_clear()
+            .current_dir("/")
+            .process_group(0)
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(missing)?;
+        let mut helper = Self {
+            child,
+            socket,
+            first: None,
+        };
+        let lost = |_: SandboxError| missing(io::Error::other("it ended before it said a word"));
+        helper.say(&Request::Begin(setup), &[]).map_err(lost)?;
+        loop {
+            match helper.hear().map_err(lost)? {
+                Reply::Hello(first) => {
+                    let first = i32::try_from(first).ok().and_then(Pid::from_raw);
+                    helper.first =
+                        first.and_then(|first| pidfd_open(first, PidfdFlags::empty()).ok());
+                }
+                Reply::Ready { landlock } => return Ok((helper, landlock)),
+                Reply::Refused(refused) => return Err(refusal::explain(&refused)),
+                _ => return Err(lost(SandboxError::Lost)),
+            }
+        }
+    }
+
+    fn say(&self, request: &Request, descriptors: &[BorrowedFd<'_>]) -> Result<(), SandboxError> {
+        wire::send(&self.socket, request, descriptors).map_err(gone)
+    }
+
+    fn hear(&self) -> Result<Reply, SandboxError> {
+        let heard = wire::receive(&self.socket).map_err(gone)?;
+        heard.map(|(reply, _)| reply).ok_or(SandboxError::Lost)
+    }
+
+    fn ask(&self, request: &Request) -> Result<Reply, SandboxError> {
+        self.say(request, &[])?;
+        self.hear()
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        // It ends when it hears that nobody is there.
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
+        let is_gone = |first: &OwnedFd| {
+            let ended = poll(&mut [PollFd::new(first, PollFlags::IN)], Some(&PATIENCE));
+            matches!(ended, Ok(ready) if ready > 0)
+        };
+        if !self.first.as_ref().is_some_and(is_gone) {
+            let _ = self.child.kill();
+            self.first.as_ref().map(is_gone);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+fn gone(error: io::Error) -> SandboxError {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => SandboxError::Lost,
+        _ => SandboxError::Talk(error),
+    }
+}
+
+fn workspace_of(config: &Config) -> Result<PathBuf, Missing> {
+    let path = &config.workspace;
+    let found = fs::canonicalize(path);
+    let found = found.map_err(|error| no_workspace(format!("`{}`: {error}", path.display())))?;
+    if !found.is_dir() || found.parent().is_none() {
+        return Err(no_workspace(format!(
+            "`{}` is no directory below the root",
+            path.display()
+        )));
+    }
+    Ok(found)
+}
+
+/// The home directory, if it gets a layer of its own. One with mounts in it cannot be
+/// overlaid, and stays read-only.
+fn home_of(config: &Config, workspace: &Path, mounts: &Mounts) -> Option<PathBuf> {
+    let home = fs::canonicalize(config.policy.home.as_ref()?).ok()?;
+    let is_apart = !home.starts_with(workspace) && home.parent().is_some();
+    let is_whole = mounts.below(&home).next().is_none();
+    (config.backend == Backend::Overlay && is_apart && is_whole).then_some(home)
+}
+
+fn no_workspace(cause: String) -> Missing {
+    Missing {
+        what: Guarantee::Workspace,
+        cause,
+        cure: "name a directory that is yours, on a disk with room".to_owned(),
+    }
+}

@@ -1,0 +1,188 @@
+//! Random change sets: what the layers say, done to a copy of the base, is what was seen.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use jukebox::sandbox::{Below, Change, ChangeSet};
+
+use super::who::as_root_and_as_user;
+use super::world::{World, run, say, shell};
+
+as_root_and_as_user!(random_changes_read_from_layers_are_what_was_seen);
+
+/// Change sets that are tried, by each of the two.
+const SETS: u64 = 100;
+/// Operations in each.
+const OPERATIONS: usize = 25;
+
+/// Numbers that look random and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % most as u64) as usize
+    }
+
+    fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.below(words.len())]
+    }
+
+    fn path(&mut self) -> String {
+        let names = ["a", "b", "c", "d", "a-b", "e.f"];
+        let depth = 1 + self.below(3);
+        let parts: Vec<&str> = (0..depth).map(|_| self.of(&names)).collect();
+        parts.join("/")
+    }
+
+    fn operation(&mut self) -> String {
+        let (path, other) = (self.path(), self.path());
+        let text = self.below(1000);
+        match self.below(12) {
+            0 | 1 => format!("echo {text} > {path}"),
+            2 => format!("echo {text} >> {path}"),
+            3 => format!("rm -rf {path}"),
+            4 => format!("mkdir -p {path}"),
+            5 => format!("rm -rf {path}; mkdir -p {path}"),
+            6 => format!("mv -T {path} {other}"),
+            7 => format!("ln -sfn {other} {path}"),
+            8 => format!("chmod {} {path}", self.of(&["700", "711", "750", "775"])),
+            9 => format!("ln -f {path} {other}"),
+            10 => format!("cp -a {path} {other}"),
+            _ => format!("rm -rf {path}; echo {text} > {path}"),
+        }
+    }
+}
+
+fn random_changes_read_from_layers_are_what_was_seen() {
+    for seed in 1..=SETS {
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let world = World::new(&[]);
+        let workspace = world.workspace();
+        let build: Vec<String> = (0..OPERATIONS).map(|_| dice.operation()).collect();
+        // The base is made the same way, without a sandbox.
+        let made = std::process::Command::new("/bin/sh")
+            .args(["-c", &build.join("\n")])
+            .current_dir(&workspace)
+            .stderr(std::process::Stdio::null())
+            .status();
+        made.unwrap();
+        let copy = world.home().join("copy");
+        let copied = std::process::Command::new("cp")
+            .args(["-a"])
+            .args([&workspace, &copy])
+            .status();
+        assert!(copied.unwrap().success());
+        let before = tree(&workspace);
+
+        let mut sandbox = world.start();
+        let mut script = Vec::new();
+        let mut rolled_back = None;
+        for number in 0..OPERATIONS {
+            script.push(dice.operation());
+            if dice.below(10) == 0 || number + 1 == OPERATIONS {
+                run(&mut sandbox, &shell(&script.join("\n"))).unwrap();
+                script.clear();
+                match (dice.below(3), &rolled_back) {
+                    (0, _) => {
+                        let name = format!("s{number}");
+                        sandbox.savepoint(&name).unwrap();
+                        rolled_back = Some(name);
+                    }
+                    (1, Some(name)) => sandbox.roll_back_to(name).unwrap(),
+                    _ => {}
+                }
+            }
+        }
+        let set = sandbox.change_set().unwrap();
+        apply(&set, &copy);
+        let seen = say(&mut sandbox, LIST);
+        let done = std::process::Command::new("/bin/sh")
+            .args(["-c", LIST])
+            .current_dir(&copy)
+            .output();
+        let done = String::from_utf8(done.unwrap().stdout).unwrap();
+        assert_eq!(done, seen, "seed {seed}: {set:?}");
+        drop(sandbox);
+        assert_eq!(tree(&workspace), before, "seed {seed}");
+    }
+}
+
+/// Every path with its sort, its mode, its link's text and its bytes.
+const LIST: &str = "find . -name .jukebox -prune -o ! -path . \
+    \\( -type l -printf 'l %P %l\\n' -o -printf '%y %P %m\\n' \\) | sort; \
+    find . -name .jukebox -prune -o -type f -exec md5sum {} + | sort -k 2";
+
+/// Does to a directory what a change set says.
+fn apply(set: &ChangeSet, directory: &Path) {
+    for (path, change) in &set.changes {
+        let place = directory.join(path.to_text());
+        let found = fs::symlink_metadata(&place).ok();
+        let clear = || match &found {
+            Some(found) if found.is_dir() => fs::remove_dir_all(&place).unwrap(),
+            Some(_) => fs::remove_file(&place).unwrap(),
+            None => {}
+        };
+        match change {
+            Change::Deleted => clear(),
+            Change::Directory { mode, below } => {
+                let is_directory = found.as_ref().is_some_and(fs::Metadata::is_dir);
+                if *below == Below::Replaced || !is_directory {
+                    clear();
+                    fs::create_dir(&place).unwrap();
+                }
+                fs::set_permissions(&place, fs::Permissions::from_mode(*mode)).unwrap();
+            }
+            Change::File {
+                mode, content, len, ..
+            } => {
+                clear();
+                assert_eq!(fs::copy(content, &place).unwrap(), *len);
+                fs::set_permissions(&place, fs::Permissions::from_mode(*mode)).unwrap();
+            }
+            Change::Link(target) => {
+                clear();
+                let target = String::from_utf8(target.clone()).unwrap();
+                std::os::unix::fs::symlink(target, &place).unwrap();
+            }
+        }
+    }
+    assert!(set.refused.is_empty());
+}
+
+/// All that is to be the same after: names, sorts, modes, inodes, times, bytes.
+fn tree(directory: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(path) = open.pop() {
+        let found = fs::symlink_metadata(&path).unwrap();
+        if found.is_dir() {
+            let inside = fs::read_dir(&path)
+                .unwrap()
+                .map(|entry| entry.unwrap().path());
+            open.extend(inside.filter(|path| !path.ends_with(".jukebox")));
+        }
+        let bytes = if found.is_file() {
+            fs::read(&path).unwrap()
+        } else {
+            Vec::new()
+        };
+        // The state directory comes into the workspace itself.
+        let time = if path == directory {
+            0
+        } else {
+            found.mtime_nsec()
+        };
+        lines.push(format!(
+            "{} {:o} {} {time} {bytes:?}",
+            path.display(),
+            found.mode(),
+            found.ino()
+        ));
+    }
+    lines.sort();
+    lines
+}
