@@ -151,7 +151,7 @@ impl App {
                 StateView::Conversation => self.open_turn(),
                 StateView::Context => self.open_context_row(),
                 StateView::Environment | StateView::Effects | StateView::Numbers => {
-                    self.show_view(StateView::Files)
+                    self.show_view(StateView::Files);
                 }
             },
             Pane::Diff => {
