@@ -145,8 +145,9 @@ fn no_process_outside_can_be_seen_or_signalled() {
     let mut sandbox = world.start();
     let me = std::process::id();
     fails(&mut sandbox, &format!("kill -0 {me}"));
-    // The helper, and the shell with its pipe.
-    assert_eq!(say(&mut sandbox, "cd /proc; ls -d [0-9]* | wc -l"), "4\n");
+    // The helper, and the shell with its pipe, as far as it was begun.
+    let seen = say(&mut sandbox, "cd /proc; ls -d [0-9]* | wc -l");
+    assert!(matches!(seen.trim(), "2" | "3" | "4"), "{seen}");
     // Not even the helper minds what commands want.
     fails(&mut sandbox, "kill -9 1; kill -0 1 && exit 1");
     fails(&mut sandbox, "cat /proc/1/environ");
