@@ -1,5 +1,7 @@
 //! What waits for the commit, what is in doubt, and what a person says of it.
 
+use serde::{Deserialize, Serialize};
+
 use super::attempt::how_it_failed;
 use super::make::in_doubt;
 use super::{Answer, EffectError, EffectState, Effects, Log};
@@ -7,7 +9,7 @@ use crate::model::{EffectEvent, EffectResult, Outcome, Seq};
 use crate::tape::effect_event;
 
 /// What became of the outbox of a transaction that committed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
     /// What was sent, in order.
     pub sent: Vec<u32>,
@@ -18,7 +20,7 @@ pub struct Sent {
 }
 
 /// Why an outbox stopped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopped {
     /// The effect that did not succeed.
     pub number: u32,
@@ -30,7 +32,7 @@ pub struct Stopped {
 }
 
 /// What a person says of an effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// It was done.
     Done,

@@ -42,9 +42,9 @@ pub(super) struct FinishArgs {
 
 /// What a person says of an effect.
 #[derive(Clone, Copy, Debug)]
-struct Settlement {
-    number: u32,
-    verdict: Verdict,
+pub(in crate::cli) struct Settlement {
+    pub(in crate::cli) number: u32,
+    pub(in crate::cli) verdict: Verdict,
 }
 
 impl FromStr for Settlement {
