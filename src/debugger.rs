@@ -50,8 +50,9 @@ mod verify;
 mod versions;
 
 pub use crate::effects::{
-    ConfigError, Declarations, EffectError, EffectState, Entry, Fate, RolledBack, Sent, Unfinished,
-    UnfinishedError, Verdict,
+    Answer as EffectAnswer, ConfigError, Declarations, EffectError, EffectState,
+    Entry as LedgerEntry, Fate, MAX_REQUEST, RolledBack, Sent, Settlement, Source as EffectSource,
+    Unfinished, UnfinishedError,
 };
 pub use change_list::ChangeList;
 pub use checkout::{

@@ -44,7 +44,7 @@ pub use error::EffectError;
 pub use ledger::{EffectState, Entry, Fate, Ledger};
 pub use log::Log;
 pub use make::{Answer, Call, MAX_REQUEST, Source, When};
-pub use outbox::{Sent, Stopped, Verdict};
+pub use outbox::{Sent, Settlement, Stopped};
 pub use rollback::{Residue, ResidueReason, RolledBack, Scope};
 pub use unfinished::{Unfinished, UnfinishedError};
 

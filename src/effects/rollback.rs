@@ -89,7 +89,7 @@ impl Effects {
                 Fate::Nothing => continue,
                 Fate::NotSent => {
                     let remark = "its transaction was rolled back";
-                    self.record_verdict(tape, entry.key, Outcome::Refused, remark)?;
+                    self.record_settlement(tape, entry.key, Outcome::Refused, remark)?;
                     done.not_sent.push(entry.number);
                     continue;
                 }
