@@ -181,6 +181,7 @@ fn fingerprint(found: &Fingerprint) -> Value {
             json!({ "type": kind, "target": String::from_utf8_lossy(target) })
         }
         Fingerprint::Other => json!({ "type": "other" }),
+        Fingerprint::Unread => json!({ "type": "unread" }),
     }
 }
 
@@ -202,5 +203,6 @@ fn in_words(found: &Fingerprint) -> String {
             format!("a link to {}", SafeText::from_bytes(target).as_str())
         }
         Fingerprint::Other => "neither a file, a directory nor a link".to_owned(),
+        Fingerprint::Unread => "a file that nobody had read".to_owned(),
     }
 }
