@@ -44,6 +44,7 @@ mod state_file;
 mod statistics;
 mod timeline;
 mod title;
+mod transactions;
 mod tree;
 mod trees;
 mod verify;
@@ -89,6 +90,12 @@ pub use sandbox::{
 pub use search::{QueryError, Search};
 pub use spots::{Direction, LocateError};
 pub use statistics::{ChurnRow, Count, Statistics, ToolRow};
+pub use transactions::{
+    CallRequest, Ended, Entry, HOLDER_VERB, HeldState, HeldTransaction, HoldBegin, HoldError,
+    Isolation, LookUpError, OpenTransactionError, Proposed, Registry, SalvageError, Salvaged,
+    SandboxError, Stream, allowed_environment, begin_transaction, proposed_patch, salvage,
+    serve_transaction,
+};
 pub use tree::Expanded;
 pub use verify::{Verified, VerifyStats};
 

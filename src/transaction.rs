@@ -23,7 +23,8 @@
 //!
 //! A plan may be anybody's: that of a step which is put back, or that of a [`Transaction`].
 //! That is a sandbox in which commands run, with a base to compare with and a tape that tells
-//! what happens: until it is committed, nothing of the workspace changes.
+//! what happens: until it is committed, nothing of the workspace changes. It belongs to one
+//! process; [`hold`] keeps one open between the commands of a shell.
 //!
 //! Committing a plan writes nothing outside the workspace, follows no link, and knows no run.
 //!
@@ -54,6 +55,7 @@ mod commit;
 mod error;
 mod fs;
 mod history;
+pub mod hold;
 mod journal;
 mod layout;
 mod open;

@@ -2,7 +2,8 @@
 //! it, or not at all.
 //!
 //! It knows what was there when it began, and writes its tape as it goes. Until the commit
-//! nothing in the workspace changes but `.jukebox`.
+//! nothing in the workspace changes but `.jukebox`. It belongs to one process; others reach
+//! it through [`hold`](super::hold).
 
 use std::fs::DirBuilder;
 use std::io;
