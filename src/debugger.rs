@@ -53,7 +53,7 @@ mod versions;
 pub use crate::effects::{
     Answer as EffectAnswer, ConfigError, Declarations, EffectError, EffectState,
     Entry as LedgerEntry, Fate, MAX_REQUEST, RolledBack, Sent, Settlement, Source as EffectSource,
-    Unfinished, UnfinishedError,
+    Surroundings, Unfinished, UnfinishedError,
 };
 pub use change_list::ChangeList;
 pub use checkout::{
@@ -91,10 +91,10 @@ pub use search::{QueryError, Search};
 pub use spots::{Direction, LocateError};
 pub use statistics::{ChurnRow, Count, Statistics, ToolRow};
 pub use transactions::{
-    CallRequest, Ended, Entry, HOLDER_VERB, HeldState, HeldTransaction, HoldBegin, HoldError,
-    Isolation, LookUpError, OpenTransactionError, Proposed, Registry, SalvageError, Salvaged,
-    SandboxError, Stream, allowed_environment, begin_transaction, proposed_patch, salvage,
-    serve_transaction,
+    CallRequest, EffectCall, Ended, EndedTransaction, Entry, HOLDER_VERB, HeldState,
+    HeldTransaction, HoldBegin, HoldError, Isolation, LookUpError, OpenTransactionError, Proposed,
+    Registry, SalvageError, Salvaged, SandboxError, Stream, allowed_environment, begin_transaction,
+    proposed_patch, salvage, serve_transaction,
 };
 pub use tree::Expanded;
 pub use verify::{Verified, VerifyStats};

@@ -33,6 +33,7 @@ mod log;
 mod make;
 mod outbox;
 mod rollback;
+mod surroundings;
 mod template;
 mod unfinished;
 
@@ -46,6 +47,7 @@ pub use log::Log;
 pub use make::{Answer, Call, MAX_REQUEST, Source, When};
 pub use outbox::{Sent, Settlement, Stopped};
 pub use rollback::{Residue, ResidueReason, RolledBack, Scope};
+pub use surroundings::Surroundings;
 pub use unfinished::{Unfinished, UnfinishedError};
 
 use std::ffi::OsString;

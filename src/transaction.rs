@@ -72,7 +72,7 @@ pub use commit::Committed;
 pub use error::TransactionError;
 pub use fs::Time;
 pub use history::{Done, Pending, Status};
-pub use open::{Begin, Isolation, OpenTransactionError, Proposed, Transaction};
+pub use open::{Begin, EffectCall, Ended, Isolation, OpenTransactionError, Proposed, Transaction};
 pub use plan::{Conflict, Fingerprint, Operation, Plan, Supply, Want};
 
 use crate::model::TapePath;

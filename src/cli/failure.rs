@@ -326,6 +326,15 @@ impl From<OpenTransactionError> for Failure {
                 | SandboxError::SavepointExists(_)
                 | SandboxError::NoCommand,
             ) => Self::unusable(line),
+            OpenTransactionError::Effect(error) => error.into(),
+            OpenTransactionError::Config(error) => error.into(),
+            OpenTransactionError::InDoubt(effects) => {
+                let first = effects.first().copied().unwrap_or_default();
+                Self::conflict(format!(
+                    "{line}; nothing was written, and the transaction is still open: `jukebox txn \
+                     effect ID --settle {first}=done` says that it was done"
+                ))
+            }
             OpenTransactionError::CutOff => Self::conflict(format!(
                 "{line}; nothing was done: `jukebox txn recover --dir DIR` finishes it first"
             )),

@@ -4,6 +4,7 @@ mod begin;
 mod commit;
 mod diff;
 mod edges;
+mod effect;
 mod exec;
 mod recover;
 mod status;
@@ -11,10 +12,12 @@ mod undo;
 
 use clap::Subcommand;
 
+use super::arguments::SourceArgs;
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::output::Output;
-use crate::debugger::{HeldTransaction, Registry};
+use crate::debugger::{Entry, HeldTransaction, LedgerRow, Registry};
+use crate::model::Place;
 
 /// Run commands as a transaction on a workspace, and look after what was committed
 #[derive(Debug, clap::Args)]
@@ -30,6 +33,7 @@ enum Verb {
     Exec(exec::Args),
     Savepoint(edges::SavepointArgs),
     Diff(diff::Args),
+    Effect(effect::Args),
     Commit(commit::Args),
     Rollback(edges::RollbackArgs),
     Undo(undo::Args),
@@ -55,8 +59,9 @@ impl Args {
             Verb::Exec(args) => Ok(args.run(around, out)),
             Verb::Savepoint(args) => args.run(around),
             Verb::Diff(args) => args.run(around, out),
+            Verb::Effect(args) => Ok(args.run(around, out)),
             Verb::Commit(args) => args.run(around, out),
-            Verb::Rollback(args) => args.run(around),
+            Verb::Rollback(args) => args.run(around, out),
             Verb::Undo(args) => args.run(around, out),
             Verb::Recover(args) => args.run(around, out),
             Verb::Status(args) => args.run(around, out),
@@ -75,4 +80,11 @@ fn registry(around: &Environment) -> Result<Registry, Failure> {
 /// The open transaction of this id.
 fn held(around: &Environment, id: &str) -> Result<HeldTransaction, Failure> {
     Ok(HeldTransaction::find(&registry(around)?, id)?)
+}
+
+/// What a transaction did outside the files, as its tape tells.
+fn ledger(entry: &Entry, around: &Environment) -> Result<Vec<LedgerRow>, Failure> {
+    let run = SourceArgs::default().open_quietly(entry.tape().as_os_str(), around)?;
+    let end = run.locate(&Place::END)?;
+    Ok(run.effects(end, usize::MAX).rows)
 }

@@ -18,7 +18,9 @@ pub use crate::transaction::hold::{
     HoldError, LookUpError, Registry, SalvageError, Salvaged, begin as begin_transaction, salvage,
     serve as serve_transaction,
 };
-pub use crate::transaction::{Isolation, OpenTransactionError, Proposed};
+pub use crate::transaction::{
+    EffectCall, Ended as EndedTransaction, Isolation, OpenTransactionError, Proposed,
+};
 
 /// What a commit would change of a path, as a patch. Reads the file of the workspace, which
 /// must still be what it was when the transaction began, and what the transaction wrote.

@@ -16,8 +16,8 @@ use super::outcome::{Outcome, Outcomes, Written};
 use super::plan::Fingerprint;
 use crate::capture::{Caps, Capture, CaptureError, CaptureOptions, Hearing, Stood};
 use crate::model::{
-    BlobHash, Body, Content, Event, FileChange, FileOp, Header, Outcome as Ended, SnapshotReason,
-    TapePath,
+    BlobHash, Body, Content, Event, FileChange, FileOp, Header, Outcome as Ended, Seq,
+    SnapshotReason, TapePath,
 };
 use crate::sandbox::{self, Cause, Exit, SandboxError, Status};
 use crate::tape::{Directory, FileNode, Node, RecordError, Recorder, RecorderOptions};
@@ -119,10 +119,15 @@ impl Account {
     }
 
     /// One of the edges of the transaction, on disk before this returns.
-    pub(super) fn edge(&mut self, body: Body) -> Result<(), RecordError> {
+    pub(super) fn edge(&mut self, body: Body) -> Result<Seq, RecordError> {
         let mut event = Event::new(body);
         event.head.txn = Some(self.txn.clone());
-        self.recorder.append(event).map(|_| ())
+        self.recorder.append(event)
+    }
+
+    /// The tape, and what the transaction is called on it: for what is done outside.
+    pub(super) fn parts(&mut self) -> (&mut Recorder, &str) {
+        (&mut self.recorder, &self.txn)
     }
 
     /// A call begins; its id.

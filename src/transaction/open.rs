@@ -5,6 +5,8 @@
 //! nothing in the workspace changes but `.jukebox`. It belongs to one process; others reach
 //! it through [`hold`](super::hold).
 
+mod outward;
+
 use std::fs::DirBuilder;
 use std::io;
 use std::ops::ControlFlow;
@@ -20,10 +22,13 @@ use super::outcome::{Outcome, Outcomes, outcomes};
 use super::plan::{Fingerprint, Operation, Plan, Supply, Want};
 use super::{Committed, Pending, Preview, TransactionError, Workspace};
 use crate::capture::CaptureError;
+use crate::effects::{ConfigError, EffectError, RolledBack, Sent, Surroundings};
 use crate::model::{Body, TapePath};
 use crate::sandbox::{self, ChangeSet, Exit, Missing, Sandbox, SandboxError};
 use crate::tape::RecordError;
 use crate::text::SafeText;
+pub use outward::EffectCall;
+use outward::Outward;
 
 /// How an open transaction is kept apart from what others do to the workspace meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +61,8 @@ pub struct Begin {
     pub isolation: Isolation,
     /// The tape, a new file. Directories above it are made.
     pub tape: PathBuf,
+    /// What its effects find around them.
+    pub surroundings: Surroundings,
 }
 
 /// An open transaction did not do what it was asked for. What it has done is still there, and
@@ -91,9 +98,32 @@ pub enum OpenTransactionError {
     /// It was committed, and the tape does not say so.
     #[error("it was committed, but its tape could not be told: {0}")]
     Untold(#[source] RecordError),
+    /// An effect.
+    #[error(transparent)]
+    Effect(#[from] EffectError),
+    /// What is declared of effects cannot be read.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Nobody knows whether these effects were made, and a person is to say so first.
+    #[error("{}", in_doubt(.0))]
+    InDoubt(Vec<u32>),
     /// It was committed already.
     #[error("the transaction has ended")]
     Over,
+}
+
+fn in_doubt(numbers: &[u32]) -> String {
+    let effects: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    format!("in doubt: effect {}", effects.join(", effect "))
+}
+
+/// A transaction that was committed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ended {
+    /// What became of the files.
+    pub committed: Committed,
+    /// What became of the effects that waited; or why nobody could be told.
+    pub sent: Result<Sent, String>,
 }
 
 impl From<SandboxError> for OpenTransactionError {
@@ -139,6 +169,7 @@ pub struct Transaction {
     account: Option<Account>,
     /// What the calls had made of the files when it was last looked at.
     outcomes: Outcomes,
+    outward: Outward,
 }
 
 impl Transaction {
@@ -174,6 +205,7 @@ impl Transaction {
             base,
             account: Some(account),
             outcomes: Outcomes::new(),
+            outward: Outward::new(begin.surroundings.clone()),
         })
     }
 
@@ -211,19 +243,26 @@ impl Transaction {
         self.settle()?;
         let (sandbox, account) = self.parts()?;
         sandbox.savepoint(name)?;
-        let name = name.to_owned();
-        Ok(account.edge(Body::TxnSavepoint { name })?)
+        let at = account.edge(Body::TxnSavepoint {
+            name: name.to_owned(),
+        })?;
+        self.outward.saved(name, at);
+        Ok(())
     }
 
-    /// Makes the workspace what it was at a savepoint. Every process is killed first.
-    pub fn roll_back_to(&mut self, name: &str) -> Result<(), OpenTransactionError> {
-        let (sandbox, account) = self.parts()?;
+    /// Makes the workspace what it was at a savepoint, and takes back what was done outside
+    /// since. Every process is killed first.
+    pub fn roll_back_to(&mut self, name: &str) -> Result<RolledBack, OpenTransactionError> {
+        self.declare_if_needed()?;
+        let (sandbox, _) = self.parts()?;
         sandbox.roll_back_to(name)?;
+        let account = self.account.as_mut().ok_or(OpenTransactionError::Over)?;
+        let done = self.outward.take_back(account, Some(name))?;
         let to = Some(name.to_owned());
         account.edge(Body::TxnRollback { to })?;
-        let set = sandbox.change_set()?;
+        let set = self.change_set()?;
         self.outcomes = outcomes(&set, &self.base);
-        Ok(())
+        Ok(done)
     }
 
     /// What a commit would do to the workspace as it is now. Nothing is written.
@@ -256,23 +295,45 @@ impl Transaction {
     }
 
     /// Commits. Every process is killed first. After an error the transaction is still open.
-    pub fn commit(&mut self) -> Result<Committed, OpenTransactionError> {
+    ///
+    /// What waits for the commit is sent after it; what stops it there does not take the commit
+    /// back. Nothing is committed as long as an effect is in doubt.
+    pub fn commit(&mut self) -> Result<Ended, OpenTransactionError> {
+        self.leave_no_doubt()?;
         self.settle()?;
         let (plan, _) = self.plan()?;
         let done = Workspace::open(&self.workspace)?.commit(&plan)?;
         // From here on it is committed, whatever can be told of it.
         self.sandbox = None;
+        let mut sent = Ok(Sent::default());
         if let Some(mut account) = self.account.take() {
             let told = account.edge(Body::TxnCommit);
-            told.and_then(|()| account.close())
-                .map_err(OpenTransactionError::Untold)?;
+            told.map_err(OpenTransactionError::Untold)?;
+            sent = self.outward.send(&mut account);
+            account.close().map_err(OpenTransactionError::Untold)?;
         }
-        Ok(done)
+        Ok(Ended {
+            committed: done,
+            sent: sent.map_err(|error| error.to_string()),
+        })
     }
 
-    /// Ends all processes, forgets what they changed, and ends the tape.
-    pub fn roll_back(mut self) -> Result<(), OpenTransactionError> {
-        self.take_back()
+    /// Ends all processes, forgets what they changed, takes back what was done outside, and ends
+    /// the tape. Where it cannot be read how to take it back, the transaction is still open.
+    pub fn roll_back(&mut self) -> Result<RolledBack, OpenTransactionError> {
+        self.declare_if_needed()?;
+        self.sandbox = None;
+        let done = match &mut self.account {
+            Some(account) => self.outward.take_back(account, None),
+            None => return Err(OpenTransactionError::Over),
+        };
+        self.take_back()?;
+        Ok(done?)
+    }
+
+    /// Whether it was committed or rolled back.
+    pub const fn is_over(&self) -> bool {
+        self.account.is_none()
     }
 
     fn take_back(&mut self) -> Result<(), OpenTransactionError> {

@@ -25,6 +25,7 @@ fn the_whole_help() {
         "txn exec",
         "txn savepoint",
         "txn diff",
+        "txn effect",
         "txn commit",
         "txn rollback",
         "txn undo",

@@ -217,7 +217,8 @@ fn list(numbers: &[u32]) -> String {
     numbers.join(", ")
 }
 
-fn sent_line(sent: &Sent) -> String {
+/// What became of an outbox, in one line.
+pub(in crate::cli) fn sent_line(sent: &Sent) -> String {
     let mut line = match sent.sent.as_slice() {
         [] => "nothing was sent".to_owned(),
         numbers => format!("sent: {}", list(numbers)),
@@ -234,7 +235,8 @@ fn sent_line(sent: &Sent) -> String {
     line
 }
 
-fn of_sent(sent: &Sent) -> Value {
+/// What became of an outbox, as JSON.
+pub(in crate::cli) fn of_sent(sent: &Sent) -> Value {
     let stopped = sent.stopped.as_ref().map(|stopped| {
         let reason = SafeText::line(&stopped.reason);
         json!({
@@ -246,7 +248,8 @@ fn of_sent(sent: &Sent) -> Value {
     json!({ "sent": sent.sent, "stopped": stopped, "waiting": sent.waiting })
 }
 
-fn of_rolled_back(done: &RolledBack) -> Value {
+/// What became of effects that were taken back, as JSON.
+pub(in crate::cli) fn of_rolled_back(done: &RolledBack) -> Value {
     let residue = done.residue.iter().map(|residue| {
         let words = SafeText::line(&residue.to_string());
         json!({ "number": residue.number, "why": words.as_str() })

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
 
+use super::super::configuration::ConfigArgs;
 use super::super::environment::Environment;
 use super::super::failure::{Answer, Failure};
 use super::super::output::{Output, Style};
@@ -24,6 +25,8 @@ pub(super) struct Args {
     /// What keeps commands from the workspace
     #[arg(long, value_enum, default_value_t = By::Overlay, value_name = "HOW")]
     backend: By,
+    #[command(flatten)]
+    config: ConfigArgs,
 }
 
 /// What must be as it was.
@@ -53,6 +56,9 @@ same file themselves: with --isolation writes that is a conflict only where the 
 changes it too. What is read is not recorded. With --isolation base every file is read at the
 beginning. A true snapshot of the workspace is what --backend copy gives.
 
+What `jukebox txn effect` may make is declared in jukebox.toml, which is read again whenever an
+effect is made or taken back. One in DIR is refused.
+
 Ends with code 4 if the machine allows no sandbox: `jukebox doctor` says what is missing.";
 
 impl Args {
@@ -63,10 +69,13 @@ impl Args {
             let line = "the program's own file cannot be found; is /proc mounted?";
             return Err(Failure::machine(line));
         };
+        let surroundings = self.config.surroundings(around)?;
         let workspace = self.directory.canonicalize().map_err(|error| {
             let directory = self.directory.display();
             Failure::unusable(format!("`{directory}`: {error}; --dir takes a directory"))
         })?;
+        // A mistake is told now, and not when the first effect is to be made.
+        surroundings.declarations(&workspace)?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let id = begin_transaction(&HoldBegin {
             workspace,
@@ -83,6 +92,7 @@ impl Args {
                 Kept::Base => Isolation::Base,
             },
             now: since.map_or(0, |since| since.as_secs()),
+            surroundings,
         })?;
         out.line(Style::Plain, &SafeText::line(&id))?;
         Ok(Answer::Yes)

@@ -1,13 +1,15 @@
 //! `jukebox txn commit`: what a transaction changed becomes real, all of it or nothing.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::change::{self, ChangeArgs, Consent};
+use super::super::effects;
 use super::super::environment::Environment;
 use super::super::failure::{Answer, Failure};
 use super::super::output::{Output, Style};
 use crate::debugger::{
-    Committed, HeldTransaction, HoldError, OpenTransactionError, Preview, TransactionError,
+    EndedTransaction, HeldTransaction, HoldError, OpenTransactionError, Preview, Sent,
+    TransactionError,
 };
 use crate::text::SafeText;
 
@@ -28,9 +30,13 @@ bytes are no conflict, and a new time of a file is none. A FIFO, a socket or a d
 made refuses the whole commit, by its name (code 2). `jukebox txn undo ID` takes a commit back.
 On a terminal it asks; elsewhere it needs --yes.
 
+Effects that wait are sent after the commit, in order; the first that does not succeed stops those
+behind it, which is code 1: `jukebox effects TAPE --send` goes on. As long as an effect is in doubt,
+nothing is committed (code 3).
+
 JSON, one object: id, directory, written, commit (its number, or null), changes (path, change,
 before, after), conflicts (path, base, ours, theirs, kept), late (conflicts that were only seen
-when the rest was written).";
+when the rest was written), sent (as of `jukebox effects --send`, or null).";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
@@ -60,7 +66,7 @@ impl Args {
         };
         self.tell(&held, &preview, done.as_ref(), out)?;
         Ok(Answer::no_if(
-            done.is_some_and(|done| !done.late.is_empty()),
+            done.is_some_and(|done| is_open_question(&done)),
         ))
     }
 
@@ -83,10 +89,12 @@ impl Args {
         &self,
         held: &HeldTransaction,
         preview: &Preview,
-        done: Option<&Committed>,
+        done: Option<&EndedTransaction>,
         out: &mut Output,
     ) -> Result<(), Failure> {
         let directory = held.entry().workspace();
+        let sent = done.map(|done| &done.sent);
+        let done = done.map(|done| &done.committed);
         let late = done.map_or(&[][..], |done| &done.late);
         if self.change.json {
             return Ok(out.json(&json!({
@@ -97,6 +105,10 @@ impl Args {
                 "changes": change::changes(preview),
                 "conflicts": change::conflicts(&preview.conflicts),
                 "late": change::conflicts(late),
+                "sent": match sent {
+                    Some(Ok(sent)) => effects::of_sent(sent),
+                    Some(Err(_)) | None => Value::Null,
+                },
             }))?);
         }
         change::print_conflicts(&preview.conflicts, out)?;
@@ -106,6 +118,24 @@ impl Args {
             None if preview.conflicts.is_empty() => "nothing was written".to_owned(),
             None => return Ok(()),
         };
-        Ok(out.line(Style::Strong, &SafeText::line(&summary))?)
+        out.line(Style::Strong, &SafeText::line(&summary))?;
+        match sent {
+            Some(Ok(sent)) if *sent != Sent::default() => {
+                let line = effects::sent_line(sent);
+                out.line(Style::Strong, &SafeText::line(&line))?;
+            }
+            Some(Err(error)) => {
+                let line = format!("what waited may not have been sent: {error}");
+                out.line(Style::Bad, &SafeText::line(&line))?;
+            }
+            _ => {}
+        }
+        Ok(())
     }
+}
+
+/// Whether something came of it that somebody has to look at.
+fn is_open_question(done: &EndedTransaction) -> bool {
+    let is_sent = matches!(&done.sent, Ok(sent) if sent.stopped.is_none());
+    !is_sent || !done.committed.late.is_empty()
 }

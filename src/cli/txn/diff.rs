@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::change;
+use super::super::effects;
 use super::super::environment::Environment;
 use super::super::failure::{Answer, Failure};
 use super::super::fields;
@@ -23,17 +24,19 @@ pub(super) struct Args {
 
 const HELP: &str = "\
 Ends with code 0 whether a commit would change something or not: it is a preview. What no patch
-can hold, such as an empty directory, is in the JSON only.
+can hold, such as an empty directory, is in the JSON only. Effects are listed behind the patch on a
+terminal, else on standard error.
 
 JSON, one object: id, directory, changes (path, change, before, after, added, removed, patch, remarks),
 conflicts (path, base, ours, theirs): what others changed meanwhile. What a path is: null, or
-type, blob, len, mode, target.";
+type, blob, len, mode, target. effects: as of `jukebox effects`.";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
         let held = super::held(around, &self.id)?;
         let workspace = held.entry().workspace();
         let proposed = held.proposed()?;
+        let ledger = super::ledger(held.entry(), around)?;
         let form = if out.has_terminal() && !self.json {
             PatchForm::Plain
         } else {
@@ -50,6 +53,7 @@ impl Args {
                 "directory": workspace.to_string_lossy(),
                 "changes": changes.collect::<Value>(),
                 "conflicts": change::conflicts(&conflicts),
+                "effects": ledger.iter().map(fields::effect).collect::<Value>(),
             }))?;
             return Ok(Answer::Yes);
         }
@@ -60,6 +64,19 @@ impl Args {
                 warn(&format!("{path}: {remark}"));
             }
             out.bytes(&patch.bytes)?;
+        }
+        // What is no patch goes where it is in the way of nobody who reads one.
+        if out.has_terminal() {
+            effects::print(&ledger, out)?;
+        } else {
+            for row in &ledger {
+                warn(&format!(
+                    "effect {} {}: {}",
+                    row.number,
+                    row.title(),
+                    row.in_words()
+                ));
+            }
         }
         Ok(Answer::Yes)
     }

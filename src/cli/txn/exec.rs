@@ -16,7 +16,7 @@ use crate::debugger::{
 };
 
 /// The code for all that is not the command's own failure.
-const OURS: u8 = 125;
+pub(super) const OURS: u8 = 125;
 
 /// Run a command in a transaction
 #[derive(Debug, clap::Args)]
@@ -102,7 +102,7 @@ impl Args {
 
 /// Standard input, if the command may have it: a terminal could be written to, and a
 /// directory would be a way out of the sandbox.
-fn input() -> Option<OwnedFd> {
+pub(super) fn input() -> Option<OwnedFd> {
     let input = io::stdin();
     let found = fstat(&input).ok()?;
     let is_input = match FileType::from_raw_mode(found.st_mode) {

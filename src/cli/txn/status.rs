@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::super::effects;
 use super::super::environment::Environment;
 use super::super::failure::{Answer, Failure};
+use super::super::fields;
 use super::super::output::{Output, Style};
 use crate::debugger::{Done, Entry, HeldState, LookUpError, Pending, Registry, Status, Workspace};
 use crate::model::WallTime;
@@ -34,7 +36,8 @@ recover --dir DIR` finishes that.
 
 JSON, one object: directory (or null), pending (null, damaged, or how many paths), commits (id,
 changed, bytes: of the files kept, undoes: the commit taken back, or null), oldest first,
-transactions (id, state, commit, directory, tape, began).";
+transactions (id, state, commit, directory, tape, began); with an ID also effects, as of
+`jukebox effects`.";
 
 /// Transactions, and what has become of each.
 pub(super) type Rows = Vec<(Entry, HeldState)>;
@@ -54,10 +57,19 @@ impl Args {
             Some(directory) => Some(Workspace::open(directory)?.status()?),
             None => None,
         };
+        let ledger = match (&self.id, rows.first()) {
+            (Some(_), Some((entry, _))) => super::ledger(entry, around)?,
+            _ => Vec::new(),
+        };
         if self.json {
-            out.json(&self.object(status.as_ref(), &rows))?;
+            let mut object = self.object(status.as_ref(), &rows);
+            if self.id.is_some() {
+                object["effects"] = ledger.iter().map(fields::effect).collect();
+            }
+            out.json(&object)?;
         } else {
             print(&rows, out)?;
+            effects::print(&ledger, out)?;
             match &status {
                 Some(status) => print_commits(status, out)?,
                 None if rows.is_empty() => {

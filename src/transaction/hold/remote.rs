@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::super::open::{Isolation, OpenTransactionError, Proposed};
-use super::super::{Committed, Preview};
+use super::super::Preview;
+use super::super::open::{EffectCall, Isolation, OpenTransactionError, Proposed};
 use super::HOLDER_VERB;
 use super::registry::{Entry, HeldState, LookUpError, Registry};
 use super::wire::{self, CallRequest, Ended, Frames, Reply, Request, Setup, Sort};
+use crate::effects::{Answer, RolledBack, Settlement, Surroundings};
 use crate::sandbox::{Backend, Stream};
 
 /// So often somebody who waits for a command is asked whether it should end.
@@ -38,6 +39,8 @@ pub struct HoldBegin {
     pub isolation: Isolation,
     /// The time: seconds since 1970.
     pub now: u64,
+    /// What its effects find around them.
+    pub surroundings: Surroundings,
 }
 
 /// A held transaction did not do what it was asked for.
@@ -95,6 +98,7 @@ pub fn begin(begin: &HoldBegin) -> Result<String, HoldError> {
         runtime: begin.runtime.clone().into(),
         isolation: begin.isolation,
         began: begin.now,
+        surroundings: begin.surroundings.clone(),
     };
     wire::say(&ours, &setup).map_err(HoldError::Talk)?;
     match wire::hear(&ours).map_err(HoldError::Talk)? {
@@ -188,9 +192,9 @@ impl Held {
     }
 
     /// Rolls it back, to a savepoint or wholly.
-    pub fn roll_back(&self, to: Option<&str>) -> Result<(), HoldError> {
+    pub fn roll_back(&self, to: Option<&str>) -> Result<RolledBack, HoldError> {
         match self.ask(&Request::RollBack(to.map(str::to_owned)))? {
-            Reply::Done => Ok(()),
+            Reply::RolledBack(done) => Ok(done),
             reply => Err(unwanted(reply)),
         }
     }
@@ -212,9 +216,42 @@ impl Held {
     }
 
     /// Commits it. After an error it is still open.
-    pub fn commit(&self) -> Result<Committed, HoldError> {
+    pub fn commit(&self) -> Result<super::super::Ended, HoldError> {
         match self.ask(&Request::Commit)? {
             Reply::Committed(done) => Ok(done),
+            reply => Err(unwanted(reply)),
+        }
+    }
+
+    /// Makes an effect, or lets it wait for the commit. The body is a file that can be read to
+    /// its end without waiting.
+    pub fn effect(&self, call: EffectCall, body: Option<OwnedFd>) -> Result<Answer, HoldError> {
+        let stream = self.connect(&Request::Effect(call), body)?;
+        let mut frames = Frames::default();
+        let mut output = Vec::new();
+        loop {
+            match frames.next(&stream).map_err(HoldError::Talk)? {
+                Some((Sort::Output, bytes)) => output.extend(bytes),
+                Some((Sort::Error, _)) => {}
+                Some((Sort::Json, reply)) => {
+                    let reply = serde_json::from_slice(&reply);
+                    return match reply.map_err(|error| HoldError::Talk(error.into()))? {
+                        Reply::Effect(answer) => Ok(Answer {
+                            output: output.into(),
+                            ..answer
+                        }),
+                        reply => Err(unwanted(reply)),
+                    };
+                }
+                None => return Err(HoldError::Lost),
+            }
+        }
+    }
+
+    /// Records what a person says of an effect.
+    pub fn settle(&self, number: u32, said: Settlement) -> Result<(), HoldError> {
+        match self.ask(&Request::SettleEffect(number, said))? {
+            Reply::Done => Ok(()),
             reply => Err(unwanted(reply)),
         }
     }

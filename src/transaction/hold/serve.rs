@@ -5,7 +5,7 @@
 //! roll back or a kill ends it.
 
 use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
@@ -15,9 +15,10 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::super::open::{Begin, OpenTransactionError, Transaction};
+use super::super::open::{Begin, EffectCall, OpenTransactionError, Transaction};
 use super::registry::{Entry, Registry, Stage};
 use super::wire::{self, CallRequest, Ended, Fault, Frames, Reply, Request, Setup, Sort};
+use crate::effects::MAX_REQUEST;
 use crate::model::STATE_DIRECTORY;
 use crate::sandbox::{Cause, Command, Config, Policy, Said, Stream, keep_only_socket};
 
@@ -95,6 +96,7 @@ impl Holder {
             },
             isolation: setup.isolation,
             tape: tape.clone(),
+            surroundings: setup.surroundings.clone(),
         })?;
         let socket = runtime.join(&setup.id);
         let listen = || {
@@ -148,11 +150,15 @@ impl Holder {
             Request::Call(call) => self.call(stream, &frames, call, input)?,
             Request::End => return Ok(()),
             Request::Savepoint(name) => self.ask(|it| it.savepoint(&name), |()| Reply::Done),
-            Request::RollBack(Some(to)) => self.ask(|it| it.roll_back_to(&to), |()| Reply::Done),
+            Request::RollBack(Some(to)) => self.ask(|it| it.roll_back_to(&to), Reply::RolledBack),
             Request::RollBack(None) => self.roll_back(),
             Request::Propose => self.ask(Transaction::proposed, Reply::Proposed),
             Request::Preview => self.ask(Transaction::preview, Reply::Previewed),
             Request::Commit => self.commit(),
+            Request::Effect(call) => self.effect(stream, &call, input)?,
+            Request::SettleEffect(number, said) => {
+                self.ask(|it| it.settle_effect(number, said), |()| Reply::Done)
+            }
         };
         wire::say(stream, &reply)
     }
@@ -226,7 +232,7 @@ impl Holder {
         self.stage(Stage::Committing);
         let reply = self.ask(Transaction::commit, Reply::Committed);
         let commit = match &reply {
-            Reply::Committed(done) => done.id,
+            Reply::Committed(done) => done.committed.id,
             Reply::Failed(Fault::Untold(_)) => None,
             _ => {
                 self.stage(Stage::Open);
@@ -241,16 +247,35 @@ impl Holder {
     }
 
     fn roll_back(&mut self) -> Reply {
-        let Some(transaction) = self.transaction.take() else {
-            return Reply::Failed(OpenTransactionError::Over.into());
-        };
-        let done = transaction.roll_back();
-        let _ = fs::remove_file(&self.entry.socket);
-        self.registry.forget(&self.entry.id);
-        match done {
-            Ok(()) => Reply::Done,
-            Err(error) => Reply::Failed(error.into()),
+        let reply = self.ask(Transaction::roll_back, Reply::RolledBack);
+        if self.transaction.as_ref().is_none_or(Transaction::is_over) {
+            self.transaction = None;
+            let _ = fs::remove_file(&self.entry.socket);
+            self.registry.forget(&self.entry.id);
         }
+        reply
+    }
+
+    /// Makes an effect. Who asked may have gone when it is made: it is on the tape.
+    fn effect(
+        &mut self,
+        stream: &UnixStream,
+        call: &EffectCall,
+        body: Option<OwnedFd>,
+    ) -> io::Result<Reply> {
+        let mut bytes = Vec::new();
+        if let Some(body) = body {
+            // One byte more than it may have is told from one that fits.
+            let mut body = File::from(body).take(MAX_REQUEST as u64 + 1);
+            body.read_to_end(&mut bytes)?;
+        }
+        let reply = self.ask(|it| it.effect(call, bytes.into()), Reply::Effect);
+        if let Reply::Effect(answer) = &reply {
+            let mut stream = stream;
+            stream.write_all(&wire::head(Sort::Output, answer.output.len()))?;
+            stream.write_all(&answer.output)?;
+        }
+        Ok(reply)
     }
 
     /// Says how far it is. Where it cannot be written down, `status` is behind; what is true

@@ -13,9 +13,10 @@ use std::os::unix::net::UnixStream;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::super::open::{Isolation, OpenTransactionError, Proposed};
+use super::super::open::{EffectCall, Isolation, OpenTransactionError, Proposed};
 use super::super::plan::Conflict;
-use super::super::{Committed, Preview, TransactionError};
+use super::super::{Preview, TransactionError};
+use crate::effects::{Answer, RolledBack, Settlement, Surroundings};
 use crate::sandbox::{Backend, Missing, SandboxError};
 use crate::text::SafeText;
 
@@ -31,6 +32,7 @@ pub(super) struct Setup {
     pub(super) runtime: OsString,
     pub(super) isolation: Isolation,
     pub(super) began: u64,
+    pub(super) surroundings: Surroundings,
 }
 
 /// What is asked of a holder.
@@ -44,6 +46,9 @@ pub(super) enum Request {
     Propose,
     Preview,
     Commit,
+    /// The body of its request is handed over, as a file.
+    Effect(EffectCall),
+    SettleEffect(u32, Settlement),
 }
 
 /// A command to run in a transaction.
@@ -75,7 +80,10 @@ pub(super) enum Reply {
     Ended(Ended),
     Proposed(Vec<Proposed>),
     Previewed(Preview),
-    Committed(Committed),
+    Committed(super::super::Ended),
+    RolledBack(RolledBack),
+    /// Its bytes came before, as output.
+    Effect(Answer),
     /// A command runs in it.
     Busy,
     Failed(Fault),
@@ -103,6 +111,7 @@ pub(super) enum Fault {
     Lost,
     TakenBack(String),
     Interrupted(String),
+    InDoubt(Vec<u32>),
     /// It was committed all the same.
     Untold(String),
     /// Anything else, in words.
@@ -115,6 +124,7 @@ impl From<OpenTransactionError> for Fault {
         match error {
             Error::Missing(missing) => Self::Missing(missing),
             Error::CutOff => Self::CutOff,
+            Error::InDoubt(effects) => Self::InDoubt(effects),
             Error::Untold(_) => Self::Untold(error.to_string()),
             Error::Transaction(error) => match error {
                 TransactionError::Conflicts(conflicts) => Self::Conflicts(conflicts),
@@ -163,6 +173,7 @@ impl Fault {
             Self::TakenBack(words) => TransactionError::TakenBack(other(words)).into(),
             Self::Interrupted(words) => TransactionError::Interrupted(other(words)).into(),
             Self::CutOff => OpenTransactionError::CutOff,
+            Self::InDoubt(effects) => OpenTransactionError::InDoubt(effects),
             Self::Missing(missing) => missing.into(),
             Self::NotStarted(errno) => {
                 SandboxError::NotStarted(io::Error::from_raw_os_error(errno)).into()
