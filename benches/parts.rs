@@ -3,7 +3,7 @@
 //!     cargo bench --bench parts                  all of them
 //!     cargo bench --bench parts -- state diff    some of them
 //!
-//! The parts: index, state, events, diff, highlight, draw, recorder, capture. A row names what is
+//! The parts: index, state, events, diff, highlight, draw, recorder, capture, sandbox. A row names what is
 //! done, how long one of it takes, and how often that is the time of what stands beside
 //! it: both in turn, in this process, medians of seven rounds. Where single cases matter
 //! it names the median and the 99th of a hundred instead. This prints and judges nothing.
@@ -26,6 +26,8 @@ mod highlight;
 mod index;
 #[path = "parts/recorder.rs"]
 mod recorder;
+#[path = "parts/sandbox.rs"]
+mod sandbox;
 #[path = "speed/spread.rs"]
 mod spread;
 #[path = "parts/state.rs"]
@@ -45,7 +47,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 /// Measures a part and prints its rows.
 type Run = fn() -> Result;
 
-const PARTS: [(&str, Run); 8] = [
+const PARTS: [(&str, Run); 9] = [
     ("index", index::run),
     ("state", state::run),
     ("events", events::run),
@@ -54,6 +56,7 @@ const PARTS: [(&str, Run); 8] = [
     ("draw", draw::run),
     ("recorder", recorder::run),
     ("capture", capture::run),
+    ("sandbox", sandbox::run),
 ];
 
 fn main() -> Result {

@@ -446,6 +446,20 @@ impl Capture {
         self.prefix.is_none()
     }
 
+    /// Whether an entry of the workspace is left out: a repository's own, or named by the
+    /// ignore rules, or below one that is.
+    pub fn leaves_out(&self, path: &TapePath, is_directory: bool) -> bool {
+        let bytes = path.as_bytes();
+        let is_own = |name: &[u8]| matches!(name, b".git" | b".jukebox");
+        let mut ends = memchr::memchr_iter(b'/', bytes).chain([bytes.len()]);
+        path.components().any(is_own)
+            || ends.any(|end| {
+                let above = bytes.get(..end).unwrap_or_default();
+                let is_directory = is_directory || end < bytes.len();
+                self.coverage.rules.names(above, is_directory)
+            })
+    }
+
     fn place(&self, path: &[u8]) -> Option<TapePath> {
         place(self.prefix.as_ref(), path)
     }

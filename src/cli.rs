@@ -37,7 +37,7 @@ mod tree;
 mod txn;
 mod verify;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -48,7 +48,7 @@ use output::{Output, Paint, warn};
 pub use failure::{Answer, Failure, report_faults};
 pub use open::{Against, FrameRequest, PictureFormat, Screen, Start};
 
-use crate::debugger::{HELPER_VERB, serve_sandbox};
+use crate::debugger::{HELPER_VERB, HOLDER_VERB, serve_sandbox, serve_transaction};
 use crate::text::sanitize_block;
 
 /// What can be typed.
@@ -141,9 +141,9 @@ enum Command {
 pub fn run(arguments: impl IntoIterator<Item = OsString>, screen: &dyn Screen) -> u8 {
     let mut arguments = arguments.into_iter().peekable();
     let program = arguments.next();
-    if arguments.peek().is_some_and(|verb| verb == HELPER_VERB) {
+    if let Some(serve) = arguments.peek().and_then(|verb| process_of(verb)) {
         // It must have one thread and nothing open, and starts for every sandbox.
-        return serve_sandbox();
+        return serve();
     }
     let arguments = program.into_iter().chain(arguments);
     let around = Environment::read();
@@ -183,6 +183,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, screen: &dyn Screen) -
         cache.finish(patience.min(cache.saves()));
     }
     code
+}
+
+/// What the program is instead, if it was started again by itself.
+fn process_of(verb: &OsStr) -> Option<fn() -> u8> {
+    match verb.to_str()? {
+        HELPER_VERB => Some(serve_sandbox),
+        HOLDER_VERB => Some(serve_transaction),
+        _ => None,
+    }
 }
 
 fn dispatch(

@@ -44,14 +44,16 @@ mod state_file;
 mod statistics;
 mod timeline;
 mod title;
+mod transactions;
 mod tree;
 mod trees;
 mod verify;
 mod versions;
 
 pub use crate::effects::{
-    ConfigError, Declarations, EffectError, EffectState, Entry, Fate, RolledBack, Sent, Unfinished,
-    UnfinishedError, Verdict,
+    Answer as EffectAnswer, ConfigError, Declarations, EffectError, EffectState,
+    Entry as LedgerEntry, Fate, MAX_REQUEST, RolledBack, Sent, Settlement, Source as EffectSource,
+    Surroundings, Unfinished, UnfinishedError,
 };
 pub use change_list::ChangeList;
 pub use checkout::{
@@ -88,6 +90,12 @@ pub use sandbox::{
 pub use search::{QueryError, Search};
 pub use spots::{Direction, LocateError};
 pub use statistics::{ChurnRow, Count, Statistics, ToolRow};
+pub use transactions::{
+    CallRequest, EffectCall, Ended, EndedTransaction, Entry, HOLDER_VERB, HeldState,
+    HeldTransaction, HoldBegin, HoldError, Isolation, LookUpError, OpenTransactionError, Proposed,
+    Registry, SalvageError, Salvaged, SandboxError, Stream, allowed_environment, begin_transaction,
+    proposed_patch, salvage, serve_transaction,
+};
 pub use tree::Expanded;
 pub use verify::{Verified, VerifyStats};
 

@@ -33,6 +33,7 @@ mod log;
 mod make;
 mod outbox;
 mod rollback;
+mod surroundings;
 mod template;
 mod unfinished;
 
@@ -43,11 +44,13 @@ pub use declarations::{ConfigError, Declarations};
 pub use error::EffectError;
 pub use ledger::{EffectState, Entry, Fate, Ledger};
 pub use log::Log;
-pub use make::{Answer, Call, Source, When};
-pub use outbox::{Sent, Stopped, Verdict};
+pub use make::{Answer, Call, MAX_REQUEST, Source, When};
+pub use outbox::{Sent, Settlement, Stopped};
 pub use rollback::{Residue, ResidueReason, RolledBack, Scope};
+pub use surroundings::Surroundings;
 pub use unfinished::{Unfinished, UnfinishedError};
 
+use std::ffi::OsString;
 use std::io;
 
 use crate::tape::{Recorder, Tape};
@@ -59,6 +62,8 @@ use crate::tape::{Recorder, Tape};
 pub struct Effects {
     declarations: Declarations,
     ledger: Ledger,
+    /// The variables of commands; without them, those of this process.
+    environment: Option<Vec<(OsString, OsString)>>,
 }
 
 impl Effects {
@@ -67,6 +72,7 @@ impl Effects {
         Self {
             declarations,
             ledger: Ledger::default(),
+            environment: None,
         }
     }
 
@@ -74,9 +80,22 @@ impl Effects {
     pub fn resume(declarations: Declarations, tape: &Recorder) -> io::Result<Self> {
         let tape = Tape::read(tape.bytes(), &mut ())?;
         Ok(Self {
-            declarations,
             ledger: Ledger::of(&tape),
+            ..Self::new(declarations)
         })
+    }
+
+    /// Gives commands these variables, and not those of this process.
+    pub fn in_environment(self, variables: Vec<(OsString, OsString)>) -> Self {
+        Self {
+            environment: Some(variables),
+            ..self
+        }
+    }
+
+    /// From now on this is what is declared: the user may have changed it meanwhile.
+    pub fn declare(&mut self, declarations: Declarations) {
+        self.declarations = declarations;
     }
 
     /// Every effect so far.

@@ -29,7 +29,7 @@
 //! | 1 vocabulary | [`model`], [`text`] | plain types; making text safe, widths, differences. No I/O |
 //! | 2 tape | [`tape`] | the format, reader, index and its cache, blobs, recorder, verify, compact, watch |
 //! | 3 meaning | [`tools`], [`state`] | what an edit tool does to a file; what events do to files |
-//! | 4 effects | [`capture`], [`checkout`], [`sandbox`], [`effects`], [`transaction`] | what happens to the files of a directory; writing a tree to disk; running commands in a guarded view of one; what calls do elsewhere; commit, recovery, undo |
+//! | 4 effects | [`capture`], [`checkout`], [`sandbox`], [`effects`], [`transaction`] | what happens to the files of a directory; writing a tree to disk; running commands in a guarded view of one; what calls do elsewhere; transactions: open ones, commit, recovery, undo |
 //! | 5 engine | [`import`], [`replay`] | foreign formats; where two runs part and meet again |
 //! | 6 façade | [`debugger`] | everything a shell can ask, as plain data |
 //! | 7 shells | [`cli`], [`tui`] | arguments and output; keys and drawing |

@@ -73,9 +73,13 @@ pub use abandoned::Abandoned;
 pub use change_set::{Below, Change, ChangeSet, open};
 pub use config::{Backend, Captured, Cause, Command, Config, Exit, Said, Status, Stream};
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Sandbox, probe, serve};
+pub(crate) use elsewhere::keep_only_socket;
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{Abandoned, Sandbox, probe, serve};
 pub use error::{Guarantee, Missing, SandboxError};
 pub use finding::{Facts, Finding, Probe, Tested};
+#[cfg(target_os = "linux")]
+pub(crate) use helper::keep_only_socket;
 #[cfg(target_os = "linux")]
 pub use helper::serve;
 #[cfg(target_os = "linux")]

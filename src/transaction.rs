@@ -21,7 +21,12 @@
 //! other, and can be cut off as well. A damaged journal stops everything and touches nothing.
 //! What a commit displaced serves [`Workspace::undo`], which is a commit itself.
 //!
-//! Nothing here writes outside the workspace, follows a link, or knows what a run is.
+//! A plan may be anybody's: that of a step which is put back, or that of a [`Transaction`].
+//! That is a sandbox in which commands run, with a base to compare with and a tape that tells
+//! what happens: until it is committed, nothing of the workspace changes. It belongs to one
+//! process; [`hold`] keeps one open between the commands of a shell.
+//!
+//! Committing a plan writes nothing outside the workspace, follows no link, and knows no run.
 //!
 //! # Limits
 //!
@@ -36,24 +41,38 @@
 //!   file that was there, with all it had; where the system gave it no second name, a copy.
 //! * A file system that cannot exchange two names is found out when it first has to, and the
 //!   commit is taken back.
+//! * A transaction says where it writes, and not what it reads: with [`Isolation::Writes`] what
+//!   others change may be read half before and half after. A file whose times alone its calls
+//!   changed is committed with the times that it had, and a file that they moved is told as
+//!   one that goes and one that comes.
+//! * A commit that a crash cut off after it was decided is finished by the next recovery; the
+//!   tape of its transaction does not tell of that.
 //! * The time of the workspace directory itself is not put back: `.jukebox` lies in it.
 
+mod account;
+mod base;
 mod commit;
 mod error;
 mod fs;
 mod history;
+pub mod hold;
 mod journal;
 mod layout;
+mod open;
+mod outcome;
 mod plan;
 mod prepare;
 mod settle;
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 pub use commit::Committed;
 pub use error::TransactionError;
 pub use fs::Time;
 pub use history::{Done, Pending, Status};
+pub use open::{Begin, EffectCall, Ended, Isolation, OpenTransactionError, Proposed, Transaction};
 pub use plan::{Conflict, Fingerprint, Operation, Plan, Supply, Want};
 
 use crate::model::TapePath;
@@ -69,7 +88,7 @@ pub struct Workspace {
 }
 
 /// What a commit would do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preview {
     /// The paths it changes, sorted.
     pub changes: Vec<Previewed>,
@@ -78,7 +97,7 @@ pub struct Preview {
 }
 
 /// A path that a commit would change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Previewed {
     /// The path.
     pub path: TapePath,

@@ -127,7 +127,11 @@ impl SourceArgs {
         Ok(Debugger::open(Source::Nothing, &options)?)
     }
 
-    fn open_quietly(&self, tape: &OsStr, around: &Environment) -> Result<Debugger, Failure> {
+    pub(super) fn open_quietly(
+        &self,
+        tape: &OsStr,
+        around: &Environment,
+    ) -> Result<Debugger, Failure> {
         self.open_telling(tape, Growth::None, around)
     }
 

@@ -17,9 +17,6 @@ use crate::text::{SafeText, human};
 /// What may be typed at every command that changes a workspace.
 #[derive(Debug, clap::Args)]
 pub(super) struct ChangeArgs {
-    /// The workspace
-    #[arg(long = "dir", value_name = "DIR")]
-    pub(super) directory: std::path::PathBuf,
     /// Say what would change, and write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
@@ -51,7 +48,12 @@ impl ChangeArgs {
     }
 
     /// Shows what would change, and asks where somebody is to be asked.
-    pub(super) fn ask(&self, preview: &Preview, out: &mut Output) -> Result<Consent, Failure> {
+    pub(super) fn ask(
+        &self,
+        directory: &Path,
+        preview: &Preview,
+        out: &mut Output,
+    ) -> Result<Consent, Failure> {
         if !self.json {
             for change in &preview.changes {
                 out.spans(&[
@@ -68,7 +70,7 @@ impl ChangeArgs {
             return Ok(Consent::Given);
         }
         let paths = human::plural(preview.changes.len() as u64, "path", "paths");
-        let question = format!("Change {paths} in {}?", self.directory.display());
+        let question = format!("Change {paths} in {}?", directory.display());
         Ok(if is_agreed(&question, out)? {
             Consent::Given
         } else {
@@ -169,7 +171,8 @@ pub(super) fn summary(done: &Committed, directory: &Path) -> String {
     format!("{paths} changed in {directory}")
 }
 
-fn fingerprint(found: &Fingerprint) -> Value {
+/// What a path is, as JSON.
+pub(super) fn fingerprint(found: &Fingerprint) -> Value {
     let kind = found.kind().map(EntryKind::as_str);
     match found {
         Fingerprint::Absent => Value::Null,
@@ -181,6 +184,7 @@ fn fingerprint(found: &Fingerprint) -> Value {
             json!({ "type": kind, "target": String::from_utf8_lossy(target) })
         }
         Fingerprint::Other => json!({ "type": "other" }),
+        Fingerprint::Unread => json!({ "type": "unread" }),
     }
 }
 
@@ -202,5 +206,6 @@ fn in_words(found: &Fingerprint) -> String {
             format!("a link to {}", SafeText::from_bytes(target).as_str())
         }
         Fingerprint::Other => "neither a file, a directory nor a link".to_owned(),
+        Fingerprint::Unread => "a file that nobody had read".to_owned(),
     }
 }

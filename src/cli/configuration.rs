@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 use super::failure::Failure;
-use crate::debugger::Declarations;
+use crate::debugger::{Declarations, Surroundings};
 
 /// The configuration.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -17,6 +17,21 @@ pub(super) struct ConfigArgs {
 }
 
 impl ConfigArgs {
+    /// What effects find around them that somebody else makes for this command.
+    pub(super) fn surroundings(&self, around: &Environment) -> Result<Surroundings, Failure> {
+        let named = match &self.config {
+            Some(file) => Some(std::path::absolute(file)?),
+            None => None,
+        };
+        let is_named = named.is_some();
+        let file = named.or_else(|| around.configuration.clone());
+        Ok(Surroundings {
+            configuration: file.map(PathBuf::into_os_string),
+            is_named,
+            variables: around.variables.clone(),
+        })
+    }
+
     /// What the user declared of effects. One of the workspace is refused.
     pub(super) fn read(
         &self,

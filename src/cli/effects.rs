@@ -12,6 +12,7 @@ use super::output::{Output, Style};
 use crate::debugger::{EffectState, LedgerRow, Standing};
 use crate::text::{Align, SafeText, width};
 use finish::FinishArgs;
+pub(super) use finish::{SettleArg, of_rolled_back, of_sent, sent_line};
 
 /// List what calls did outside the files: done, waiting, in doubt, taken back
 #[derive(Debug, clap::Args)]
@@ -90,7 +91,8 @@ fn is_open_question(row: &LedgerRow) -> bool {
     is_in_doubt || row.standing == Standing::Left
 }
 
-fn print(rows: &[LedgerRow], out: &mut Output) -> Result<(), Failure> {
+/// Effects, for people: a line each.
+pub(super) fn print(rows: &[LedgerRow], out: &mut Output) -> Result<(), Failure> {
     let titles = rows.iter().map(LedgerRow::title);
     let titles: Vec<SafeText> = titles.map(|title| width::fit(&title, TITLE)).collect();
     let columns = titles.iter().map(width::width).max().unwrap_or(0);

@@ -4,6 +4,7 @@
 //! those of the user, and are made only when something is kept in them.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -25,6 +26,10 @@ pub(super) struct Environment {
     pub(super) configuration: Option<PathBuf>,
     /// Where files may lie that nobody needs for long.
     pub(super) temporary: PathBuf,
+    /// Where sockets of the user's lie, for nobody else.
+    pub(super) runtime: PathBuf,
+    /// The variables, as they are.
+    pub(super) variables: Vec<(OsString, OsString)>,
     /// The program's own file, where the system says which it is.
     pub(super) program: Option<PathBuf>,
     /// Whether standard output is a terminal.
@@ -62,6 +67,8 @@ impl Environment {
             configuration: user_directory("XDG_CONFIG_HOME", ".config")
                 .map(|directory| directory.join("jukebox.toml")),
             temporary: env::temp_dir(),
+            runtime: runtime(),
+            variables: env::vars_os().collect(),
             program: env::current_exe().ok(),
             has_terminal,
             has_screen: has_terminal && has_controlling_terminal(),
@@ -72,6 +79,18 @@ impl Environment {
                 .then(|| columns(io::stderr()).unwrap_or(COLUMNS)),
         }
     }
+}
+
+/// The program's own directory for sockets: the user's by the XDG specification, or one with
+/// the user's number among temporary files.
+fn runtime() -> PathBuf {
+    absolute("XDG_RUNTIME_DIR").map_or_else(
+        || {
+            let user = rustix::process::geteuid().as_raw();
+            env::temp_dir().join(format!("jukebox-{user}"))
+        },
+        |directory| directory.join("jukebox"),
+    )
 }
 
 /// The index cache of this build, which is known by the program's own file: another one may

@@ -8,8 +8,9 @@ use std::io;
 use color_eyre::config::{HookBuilder, Theme};
 
 use crate::debugger::{
-    CheckoutError, CompactError, ConfigError, EffectError, ImportError, LocateError, OpenError,
-    QueryError, ReadError, RecordError, RecordingError, TransactionError, UnfinishedError,
+    CheckoutError, CompactError, ConfigError, EffectError, HoldError, ImportError, LocateError,
+    LookUpError, OpenError, OpenTransactionError, QueryError, ReadError, RecordError,
+    RecordingError, SalvageError, SandboxError, TransactionError, UnfinishedError,
 };
 use crate::model::{PathError, PlaceError};
 use crate::text::sanitize_block;
@@ -275,6 +276,81 @@ impl From<TransactionError> for Failure {
             | TransactionError::Prepare(_)
             | TransactionError::TakenBack(_)
             | TransactionError::Interrupted(_) => Self::machine(line),
+        }
+    }
+}
+
+impl From<LookUpError> for Failure {
+    fn from(error: LookUpError) -> Self {
+        match error {
+            LookUpError::Io { .. } => Self::machine(error.to_string()),
+            error => Self::unusable(format!("{error}; `jukebox txn status` lists them")),
+        }
+    }
+}
+
+impl From<HoldError> for Failure {
+    fn from(error: HoldError) -> Self {
+        let line = error.to_string();
+        match error {
+            HoldError::LookUp(error) => error.into(),
+            HoldError::Open(error) => error.into(),
+            HoldError::Abandoned(id) => Self::unusable(format!(
+                "{line}, and its workspace is untouched: `jukebox txn recover {id}` with --salvage \
+                 NEW copies out what it had written, with --drop removes it"
+            )),
+            HoldError::Committed(id) => {
+                Self::unusable(format!("{line}: `jukebox txn undo {id}` takes it back"))
+            }
+            HoldError::Busy => Self::conflict(format!(
+                "{line}; nothing was done: try again when it has ended"
+            )),
+            HoldError::Lost => Self::machine(format!(
+                "{line}; `jukebox txn status` says what has become of it"
+            )),
+            HoldError::Words(_) | HoldError::Talk(_) | HoldError::Output(_) => Self::machine(line),
+        }
+    }
+}
+
+impl From<OpenTransactionError> for Failure {
+    fn from(error: OpenTransactionError) -> Self {
+        let line = error.to_string();
+        match error {
+            OpenTransactionError::Transaction(error) => error.into(),
+            OpenTransactionError::Missing(_) => Self::machine(format!(
+                "{line}; nothing was run (`jukebox doctor` says more)"
+            )),
+            OpenTransactionError::Sandbox(
+                SandboxError::NoSavepoint(_)
+                | SandboxError::SavepointExists(_)
+                | SandboxError::NoCommand,
+            ) => Self::unusable(line),
+            OpenTransactionError::Effect(error) => error.into(),
+            OpenTransactionError::Config(error) => error.into(),
+            OpenTransactionError::InDoubt(effects) => {
+                let first = effects.first().copied().unwrap_or_default();
+                Self::conflict(format!(
+                    "{line}; nothing was written, and the transaction is still open: `jukebox txn \
+                     effect ID --settle {first}=done` says that it was done"
+                ))
+            }
+            OpenTransactionError::CutOff => Self::conflict(format!(
+                "{line}; nothing was done: `jukebox txn recover --dir DIR` finishes it first"
+            )),
+            _ => Self::machine(line),
+        }
+    }
+}
+
+impl From<SalvageError> for Failure {
+    fn from(error: SalvageError) -> Self {
+        match error {
+            SalvageError::NotAbandoned(..) => Self::unusable(format!("{error}; nothing was done")),
+            SalvageError::NotEmpty(_) => Self::conflict(format!(
+                "{error}; nothing was written: name a new or an empty directory"
+            )),
+            error => Self::machine(format!("{error}; what it had written is still there")),
         }
     }
 }

@@ -85,7 +85,7 @@ pub(super) fn lines(lines: &[SafeText]) -> Value {
 /// An effect of the ledger.
 pub(super) fn effect(row: &LedgerRow) -> Value {
     let rollback = match row.standing {
-        Standing::Settled => Value::Null,
+        Standing::Settled | Standing::Dropped => Value::Null,
         Standing::Open(fate) => fate.as_str().into(),
         Standing::Left => "left".into(),
     };

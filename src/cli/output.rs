@@ -126,6 +126,13 @@ impl Output {
         Ok(())
     }
 
+    /// Hands on at once what a command wrote that was run for somebody, who gets it as if they
+    /// had run it: a terminal, too.
+    pub(super) fn pass_on(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.to.write_all(bytes)?;
+        self.to.flush()
+    }
+
     /// Lets go of what is held back.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
@@ -137,6 +144,11 @@ pub(super) fn warn(line: &str) {
     let mut text = String::new();
     let _ = writeln!(text, "jukebox: {}", SafeText::line(line));
     complain(&text);
+}
+
+/// Hands on at once what a command wrote to its standard error.
+pub(super) fn pass_on_error(bytes: &[u8]) -> io::Result<()> {
+    io::stderr().write_all(bytes)
 }
 
 /// Puts this in the place of the row that the cursor is in, on a terminal on standard error.

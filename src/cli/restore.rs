@@ -1,5 +1,7 @@
 //! `jukebox restore`: a workspace put back to a step, all or nothing.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use super::arguments::PlaceArgs;
@@ -17,6 +19,9 @@ use crate::text::{SafeText, human};
 pub(super) struct Args {
     #[command(flatten)]
     place: PlaceArgs,
+    /// The workspace
+    #[arg(long = "dir", value_name = "DIR")]
+    directory: PathBuf,
     #[command(flatten)]
     change: ChangeArgs,
 }
@@ -38,7 +43,7 @@ impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
         self.change.check(around)?;
         let looked = self.place.open(around)?;
-        let mut workspace = Workspace::open(&self.change.directory)?;
+        let mut workspace = Workspace::open(&self.directory)?;
         match workspace.status()?.pending {
             Pending::Nothing => {}
             Pending::Commit(_) => {
@@ -56,7 +61,11 @@ impl Args {
             return Err(TransactionError::Conflicts(preview.conflicts).into());
         }
         let is_there = preview.changes.is_empty();
-        let consents = is_there || matches!(self.change.ask(&preview, out)?, Consent::Given);
+        let consents = is_there
+            || matches!(
+                self.change.ask(&self.directory, &preview, out)?,
+                Consent::Given
+            );
         let done = if consents && !self.change.dry_run {
             Some(workspace.commit(&restore.plan)?)
         } else {
@@ -88,7 +97,7 @@ impl Args {
         }
         if let Some(done) = done {
             change::print_conflicts(&done.late, out)?;
-            let summary = change::summary(done, &self.change.directory);
+            let summary = change::summary(done, &self.directory);
             out.line(Style::Strong, &SafeText::line(&summary))?;
         } else if preview.conflicts.is_empty() {
             let paths = human::plural(preview.changes.len() as u64, "path", "paths");
@@ -108,7 +117,7 @@ impl Args {
         });
         let late = done.map_or(&[][..], |done| &done.late);
         json!({
-            "directory": self.change.directory.to_string_lossy(),
+            "directory": self.directory.to_string_lossy(),
             "written": done.is_some_and(|done| done.id.is_some()),
             "commit": done.and_then(|done| done.id),
             "changes": change::changes(preview),

@@ -53,6 +53,8 @@ pub enum Standing {
     Open(Fate),
     /// It was rolled back, and this was left.
     Left,
+    /// It was rolled back, and nothing of this was left.
+    Dropped,
 }
 
 /// The ledger of a tape, as far as it was read.
@@ -92,6 +94,12 @@ impl Debugger {
             let asked = events.position(entry.asked());
             let step = asked.and_then(|position| events.get(position)?.step);
             let step = step.and_then(|step| self.tape.index.number_of(step));
+            let standing = self.standing(entry, asked, until, position);
+            let state = match (entry.state_before(until), standing) {
+                // Whoever held the transaction may have been too short of time to say so.
+                (EffectState::Waiting, Standing::Dropped) => EffectState::Refused,
+                (state, _) => state,
+            };
             LedgerRow {
                 number: entry.number,
                 step: step.unwrap_or_default(),
@@ -100,8 +108,8 @@ impl Debugger {
                 class: entry.class,
                 key: SafeText::line(&entry.key),
                 transaction: entry.txn.as_deref().map(SafeText::line),
-                state: entry.state_before(until),
-                standing: self.standing(entry, asked, until, position),
+                state,
+                standing,
             }
         };
         LedgerView {
@@ -138,7 +146,7 @@ impl Debugger {
         let fate = entry.fate_before(until);
         match (transaction.end, transaction.state) {
             (Some(end), TransactionState::RolledBack) if end < position => match fate {
-                Fate::Nothing | Fate::NotSent => Standing::Settled,
+                Fate::Nothing | Fate::NotSent => Standing::Dropped,
                 Fate::Compensated | Fate::Remains | Fate::Asked => Standing::Left,
             },
             (Some(end), _) if end < position => Standing::Settled,
@@ -168,7 +176,9 @@ impl LedgerRow {
     pub fn in_words(&self) -> String {
         let state = self.state.in_words();
         match self.standing {
-            Standing::Settled | Standing::Open(Fate::Nothing) => state.to_owned(),
+            Standing::Settled | Standing::Dropped | Standing::Open(Fate::Nothing) => {
+                state.to_owned()
+            }
             Standing::Left => format!("{state}; the rollback left it"),
             Standing::Open(fate) => format!("{state}; a rollback {}", fate.in_words()),
         }

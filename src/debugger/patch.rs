@@ -45,7 +45,7 @@ pub struct Patch {
 }
 
 /// A path in a tree, as far as a patch can say.
-enum Side {
+pub(super) enum Side {
     Absent,
     Known(GitMode, Option<u32>, Arc<[u8]>),
     Lines(KnownLines),
@@ -100,7 +100,7 @@ impl Debugger {
     }
 }
 
-fn patch(
+pub(super) fn patch(
     (path, from): (TapePath, Option<TapePath>),
     change: ChangeKind,
     (certainty_before, before): (Certainty, Side),

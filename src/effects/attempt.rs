@@ -1,6 +1,7 @@
 //! One try: what begins is recorded, run, and what came of it is recorded, as a step that a
 //! person sees on the timeline.
 
+use std::ffi::OsString;
 use std::io;
 
 use serde_json::json;
@@ -108,10 +109,13 @@ pub(super) fn how_it_failed(result: &EffectResult) -> String {
 }
 
 /// Refuses to run with a network what must have none.
-pub(super) fn network_of(declaration: &Declaration) -> Result<(), EffectError> {
+pub(super) fn network_of(
+    declaration: &Declaration,
+    environment: Option<&[(OsString, OsString)]>,
+) -> Result<(), EffectError> {
     match declaration.network {
         Network::Any => Ok(()),
-        Network::None => command::can_withhold_network().map_err(EffectError::Network),
+        Network::None => command::can_withhold_network(environment).map_err(EffectError::Network),
     }
 }
 

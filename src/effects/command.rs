@@ -3,6 +3,7 @@
 //! No shell, no terminal, no sandbox. A command that runs out of time is stopped with its
 //! whole process group; what left the group is not found.
 
+use std::ffi::OsString;
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
@@ -33,6 +34,8 @@ pub(super) struct Invocation<'a> {
     pub(super) words: &'a [String],
     pub(super) input: Arc<[u8]>,
     pub(super) key: &'a str,
+    /// Its variables; without them, those of this process.
+    pub(super) environment: Option<&'a [(OsString, OsString)]>,
     /// Where it runs, and relative programs lie.
     pub(super) directory: &'a Path,
     pub(super) timeout: Duration,
@@ -64,10 +67,11 @@ pub(super) enum Exit {
 }
 
 /// Whether a command can be kept from the network here.
-pub(super) fn can_withhold_network() -> io::Result<()> {
+pub(super) fn can_withhold_network(environment: Option<&[(OsString, OsString)]>) -> io::Result<()> {
     let [program, arguments @ ..] = OFFLINE;
     let mut command = Command::new(program);
     command.args(arguments).arg("true").stdin(Stdio::null());
+    settle_in(&mut command, environment);
     let output = command.output()?;
     if output.status.success() {
         return Ok(());
@@ -126,6 +130,7 @@ fn start(invocation: &Invocation<'_>) -> io::Result<Child> {
             command
         }
     };
+    settle_in(&mut command, invocation.environment);
     command
         .args(arguments)
         .env("IDEMPOTENCY_KEY", invocation.key)
@@ -135,6 +140,12 @@ fn start(invocation: &Invocation<'_>) -> io::Result<Child> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
+}
+
+fn settle_in(command: &mut Command, environment: Option<&[(OsString, OsString)]>) {
+    if let Some(variables) = environment {
+        command.env_clear().envs(variables.iter().cloned());
+    }
 }
 
 fn wait(status: &Receiver<io::Result<ExitStatus>>, group: Pid, timeout: Duration) -> Exit {

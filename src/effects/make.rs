@@ -3,6 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::attempt::{Step, begin_and_end, how_it_failed, network_of, record_intent};
 use super::command::Invocation;
 use super::declarations::Declaration;
@@ -17,7 +19,7 @@ use crate::tape::{effect_event, effect_of};
 use crate::text::SafeText;
 
 /// Bytes that a request may have.
-const MAX_REQUEST: usize = 16 << 20;
+pub const MAX_REQUEST: usize = 16 << 20;
 /// Bytes that a key may have.
 const MAX_KEY: usize = 200;
 /// What the key of a compensation ends in, behind the key of the effect.
@@ -51,7 +53,7 @@ pub enum When {
 }
 
 /// What an effect came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The effect's number on the tape.
     pub number: u32,
@@ -63,7 +65,8 @@ pub struct Answer {
     pub outcome: Outcome,
     /// The exit code of its command.
     pub exit: Option<i32>,
-    /// What it answered.
+    /// What it answered. Bytes travel by themselves.
+    #[serde(skip)]
     pub output: Arc<[u8]>,
     /// Bytes of the answer that were not kept.
     pub omitted: u64,
@@ -74,7 +77,7 @@ pub struct Answer {
 }
 
 /// Where an answer comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// It was made now.
     Made,
@@ -233,7 +236,7 @@ impl Effects {
             Ok(words) => words,
             Err(reason) => return Ok(Err(reason)),
         };
-        if let Err(error) = network_of(&declaration) {
+        if let Err(error) = network_of(&declaration, self.environment.as_deref()) {
             return Ok(Err(error.to_string()));
         }
         let event = EffectEvent::Compensate(EffectCompensation {
@@ -251,6 +254,7 @@ impl Effects {
             words: &words,
             input: answer.output,
             key: &key,
+            environment: self.environment.as_deref(),
             directory: self.declarations.directory(),
             timeout: declaration.timeout,
             network: declaration.network,
@@ -287,7 +291,7 @@ impl Effects {
             step.close(tape, &id, Outcome::Ok, None, "waits for the commit");
             return Ok(answer);
         }
-        network_of(declaration)?;
+        network_of(declaration, self.environment.as_deref())?;
         let key = intent.key.clone();
         let words = declaration.command.fill(&Filling {
             key: &key,
@@ -299,6 +303,7 @@ impl Effects {
             words: &words,
             input: Arc::clone(&intent.request.body),
             key: &key,
+            environment: self.environment.as_deref(),
             directory: self.declarations.directory(),
             timeout: declaration.timeout,
             network: declaration.network,
@@ -373,6 +378,17 @@ fn recorded_answer(tape: &dyn Log, entry: &Entry) -> Result<Answer, EffectError>
     match read(tape, number, seq)? {
         EffectEvent::Result(result) => Ok(Answer::of(number, result, Source::Record)),
         _ => Err(unreadable(number)),
+    }
+}
+
+impl Source {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Made => "made",
+            Self::Record => "record",
+            Self::Outbox => "outbox",
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What waits for the commit, what is in doubt, and what a person says of it.
 
+use serde::{Deserialize, Serialize};
+
 use super::attempt::how_it_failed;
 use super::make::in_doubt;
 use super::{Answer, EffectError, EffectState, Effects, Log};
@@ -7,7 +9,7 @@ use crate::model::{EffectEvent, EffectResult, Outcome, Seq};
 use crate::tape::effect_event;
 
 /// What became of the outbox of a transaction that committed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
     /// What was sent, in order.
     pub sent: Vec<u32>,
@@ -18,7 +20,7 @@ pub struct Sent {
 }
 
 /// Why an outbox stopped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopped {
     /// The effect that did not succeed.
     pub number: u32,
@@ -30,8 +32,8 @@ pub struct Stopped {
 }
 
 /// What a person says of an effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Settlement {
     /// It was done.
     Done,
     /// It was not done.
@@ -120,14 +122,14 @@ impl Effects {
         &mut self,
         tape: &mut dyn Log,
         number: u32,
-        verdict: Verdict,
+        said: Settlement,
     ) -> Result<(), EffectError> {
         let entry = self.ledger.entry(number);
         let entry = entry.ok_or(EffectError::NoEffect(number))?;
         let state = entry.state();
-        let can_be_said = match verdict {
-            Verdict::Done | Verdict::NotDone => state == EffectState::InDoubt,
-            Verdict::Dropped => {
+        let can_be_said = match said {
+            Settlement::Done | Settlement::NotDone => state == EffectState::InDoubt,
+            Settlement::Dropped => {
                 state == EffectState::Waiting
                     || (state == EffectState::Failed && entry.is_of_outbox())
             }
@@ -136,18 +138,18 @@ impl Effects {
             let state = state.in_words();
             return Err(EffectError::Settled { number, state });
         }
-        let (outcome, remark) = match verdict {
-            Verdict::Done => (Outcome::Ok, "a person said that it was done"),
-            Verdict::NotDone => (Outcome::Failed, "a person said that it was not done"),
-            Verdict::Dropped => (Outcome::Refused, "a person said not to send it"),
+        let (outcome, remark) = match said {
+            Settlement::Done => (Outcome::Ok, "a person said that it was done"),
+            Settlement::NotDone => (Outcome::Failed, "a person said that it was not done"),
+            Settlement::Dropped => (Outcome::Refused, "a person said not to send it"),
         };
         let key = entry.key.clone();
-        self.record_verdict(tape, key, outcome, remark)?;
+        self.record_settlement(tape, key, outcome, remark)?;
         Ok(())
     }
 
     /// Records a result that no command told.
-    pub(super) fn record_verdict(
+    pub(super) fn record_settlement(
         &mut self,
         tape: &mut dyn Log,
         key: String,

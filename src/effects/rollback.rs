@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::{EffectError, Effects, Entry, Fate, Log};
 use crate::model::{Outcome, Seq};
-use crate::text::SafeText;
 
 /// Which effects a rollback is about.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +17,7 @@ pub struct Scope<'a> {
 }
 
 /// What a rollback did outside.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolledBack {
     /// What had waited, and is never sent; the last first.
     pub not_sent: Vec<u32>,
@@ -27,25 +28,25 @@ pub struct RolledBack {
 }
 
 /// An effect that a rollback leaves.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Residue {
     /// Its number on the tape.
     pub number: u32,
     /// What it is called, and what it was asked with.
-    pub name: SafeText,
+    pub name: String,
     /// Why it remains.
     pub reason: ResidueReason,
 }
 
 /// Why an effect remains.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResidueReason {
     /// Nothing takes it back.
     Irreversible,
     /// Nobody knows whether it was made.
     InDoubt,
     /// Taking it back did not work; a further rollback tries again.
-    Failed(SafeText),
+    Failed(String),
 }
 
 impl Effects {
@@ -88,7 +89,7 @@ impl Effects {
                 Fate::Nothing => continue,
                 Fate::NotSent => {
                     let remark = "its transaction was rolled back";
-                    self.record_verdict(tape, entry.key, Outcome::Refused, remark)?;
+                    self.record_settlement(tape, entry.key, Outcome::Refused, remark)?;
                     done.not_sent.push(entry.number);
                     continue;
                 }
@@ -97,16 +98,18 @@ impl Effects {
                         done.compensated.push(entry.number);
                         continue;
                     }
-                    Ok(Err(reason)) => ResidueReason::Failed(SafeText::line(&reason)),
+                    Ok(Err(reason)) => ResidueReason::Failed(reason),
                     Err(error) if error.is_of_the_tape() => return Err(error),
-                    Err(error) => ResidueReason::Failed(SafeText::line(&error.to_string())),
+                    Err(error) => ResidueReason::Failed(error.to_string()),
                 },
                 Fate::Remains => ResidueReason::Irreversible,
                 Fate::Asked => ResidueReason::InDoubt,
             };
             done.residue.push(Residue {
                 number: entry.number,
-                name: SafeText::line(format!("{} {}", entry.name, entry.arguments).trim_end()),
+                name: format!("{} {}", entry.name, entry.arguments)
+                    .trim_end()
+                    .to_owned(),
                 reason,
             });
         }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::{
-    Declarations, EffectError, EffectState, Effects, Entry, Fate, RolledBack, Sent, Verdict,
+    Declarations, EffectError, EffectState, Effects, Entry, Fate, RolledBack, Sent, Settlement,
 };
 use crate::model::Seq;
 use crate::tape::{RecordError, Recorder, RecorderOptions, Tape, TransactionState};
@@ -121,8 +121,8 @@ impl Unfinished {
     }
 
     /// Records what a person says of an effect.
-    pub fn settle(&mut self, number: u32, verdict: Verdict) -> Result<(), UnfinishedError> {
-        Ok(self.effects.settle(&mut self.tape, number, verdict)?)
+    pub fn settle(&mut self, number: u32, said: Settlement) -> Result<(), UnfinishedError> {
+        Ok(self.effects.settle(&mut self.tape, number, said)?)
     }
 
     fn entries(&self) -> impl Iterator<Item = &Entry> {

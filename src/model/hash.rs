@@ -3,13 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// A text is not the hash it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a hash of the form {0}")]
 pub struct ParseHashError(&'static str);
 
 /// The name of a blob: the BLAKE3 hash of its bytes, written `b3:` and 64 hex digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct BlobHash([u8; 32]);
 
 impl BlobHash {
@@ -63,6 +66,20 @@ impl fmt::Display for BlobHash {
 impl fmt::Debug for BlobHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+impl TryFrom<String> for BlobHash {
+    type Error = ParseHashError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<BlobHash> for String {
+    fn from(hash: BlobHash) -> Self {
+        hash.to_string()
     }
 }
 

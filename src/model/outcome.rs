@@ -3,7 +3,9 @@
 use std::fmt;
 
 /// How a step ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[repr(u8)]
 pub enum Outcome {
     /// Nothing that could succeed or fail: a prompt, a note.

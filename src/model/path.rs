@@ -4,6 +4,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// The directory in a workspace that is the program's own: it belongs to no change set.
 pub const STATE_DIRECTORY: &str = ".jukebox";
 
@@ -35,7 +37,8 @@ pub enum PathError {
 ///
 /// At most [`TapePath::MAX_LEN`] bytes in [`TapePath::MAX_DEPTH`] components, so that what
 /// strangers wrote cannot make a tree too deep to walk.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
 pub struct TapePath(Arc<[u8]>);
 
 impl TapePath {
@@ -138,6 +141,20 @@ impl TapePath {
     /// The path as text; what is not UTF-8 is replaced. Not yet safe for a terminal.
     pub fn to_text(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
+    }
+}
+
+impl TryFrom<Vec<u8>> for TapePath {
+    type Error = PathError;
+
+    fn try_from(path: Vec<u8>) -> Result<Self, Self::Error> {
+        Self::new(path)
+    }
+}
+
+impl From<TapePath> for Vec<u8> {
+    fn from(path: TapePath) -> Self {
+        path.as_bytes().to_vec()
     }
 }
 

@@ -86,6 +86,37 @@ impl Sandbox {
     }
 }
 
+/// There is no socket to keep.
+pub(crate) fn keep_only_socket() -> io::Result<std::os::fd::OwnedFd> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The layers of a sandbox that nobody owns any more. There are none on this system.
+#[derive(Debug)]
+pub struct Abandoned(Infallible);
+
+impl Abandoned {
+    /// None.
+    pub fn find(_: &Path) -> io::Result<Vec<Self>> {
+        Ok(Vec::new())
+    }
+
+    /// Where the layers lie.
+    pub fn path(&self) -> &Path {
+        match self.0 {}
+    }
+
+    /// What its commands changed in the workspace.
+    pub fn change_set(&self, _: &Path) -> Result<ChangeSet, SandboxError> {
+        match self.0 {}
+    }
+
+    /// Throws it away.
+    pub fn remove(self) -> io::Result<()> {
+        match self.0 {}
+    }
+}
+
 /// Does nothing.
 pub fn serve() -> u8 {
     2

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// A sandbox cannot be had here as it was asked for. Nothing was run, nothing is left.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("no sandbox: {what}: {cause}; {cure}")]
 pub struct Missing {
     /// What the machine does not give.

@@ -40,8 +40,7 @@ use tree::Tree;
 /// What the program does when it is started as the helper; its standard input is the socket.
 /// The code it ends with matters to nobody.
 pub fn serve() -> u8 {
-    system::close_inherited();
-    let Ok(socket) = take_socket() else {
+    let Ok(socket) = keep_only_socket() else {
         return 2;
     };
     let Ok(Some((Request::Begin(setup), _))) = wire::receive(&socket) else {
@@ -52,6 +51,13 @@ pub fn serve() -> u8 {
         Backend::Copy | Backend::Unguarded => serve_here(socket, &setup),
     };
     u8::from(done.is_err())
+}
+
+/// For a process that was started with a socket in place of standard input, and is to own
+/// nothing else of whoever started it. Only before it has opened anything.
+pub(crate) fn keep_only_socket() -> io::Result<OwnedFd> {
+    system::close_inherited();
+    take_socket()
 }
 
 /// The socket leaves the place of standard input, where commands could find it.

@@ -6,6 +6,8 @@
 
 use std::io::{self, ErrorKind};
 
+use serde::{Deserialize, Serialize};
+
 use super::error::TransactionError;
 use super::fs::{self, Fs};
 use super::history;
@@ -16,7 +18,7 @@ use super::prepare::{After, Draft, Prepared};
 use super::settle::{KindGuard, Toward, settle};
 
 /// A commit that is done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Committed {
     /// Its number in this workspace. `None`: everything was already as wanted.
     pub id: Option<u64>,

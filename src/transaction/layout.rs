@@ -11,6 +11,7 @@
 //! .jukebox/displaced/ID/journal   the journal of ID; it is here when ID is done
 //! .jukebox/conflicts/ID/N         what could not be put, since somebody was there first
 //! .jukebox/conflicts/ID/N.theirs  what somebody put, where a third was there as well
+//! .jukebox/tapes/ID.jsonl         the tape of transaction ID, which nobody removes
 //! .jukebox/sandboxes              what commands wrote in a sandbox; the sandbox's own
 //! ```
 

@@ -6,10 +6,14 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use super::fs::{self, Fs, Kind, Node, Time};
 use crate::model::{BlobHash, EntryKind, TapePath};
+use crate::sandbox;
 
 /// What is to become of the paths of a workspace.
 #[derive(Debug, Default)]
@@ -68,6 +72,9 @@ pub enum Supply {
     Bytes(Arc<[u8]>),
     /// In an open file, from its start, wherever its own cursor stands.
     File(Arc<File>),
+    /// In a file of a sandbox's layer, which nobody writes any more. It is opened when it is
+    /// read, whatever its mode is: a plan may hold more of them than can be open at once.
+    Layer(PathBuf),
 }
 
 impl Supply {
@@ -75,6 +82,7 @@ impl Supply {
         match self {
             Self::Bytes(bytes) => Box::new(&**bytes),
             Self::File(file) => Box::new(FromStart { file, at: 0 }),
+            Self::Layer(path) => Box::new(WhenRead { path, file: None }),
         }
     }
 
@@ -89,6 +97,7 @@ impl Supply {
         match self {
             Self::Bytes(bytes) => Ok(bytes.len() as u64),
             Self::File(file) => Ok(file.metadata()?.len()),
+            Self::Layer(path) => Ok(sandbox::open(path)?.metadata()?.len()),
         }
     }
 }
@@ -106,9 +115,24 @@ impl Read for FromStart<'_> {
     }
 }
 
+struct WhenRead<'a> {
+    path: &'a Path,
+    file: Option<File>,
+}
+
+impl Read for WhenRead<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => sandbox::open(self.path)?,
+        };
+        self.file.insert(file).read(buffer)
+    }
+}
+
 /// What a path is, as far as it matters whether somebody changed it. Times do not: the same
 /// bytes written anew are the same.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fingerprint {
     /// Nothing.
     Absent,
@@ -130,6 +154,8 @@ pub enum Fingerprint {
     Link(Vec<u8>),
     /// A FIFO, a socket, a device.
     Other,
+    /// A file whose bytes nobody had read before they were changed. Nothing is as it was.
+    Unread,
 }
 
 impl Fingerprint {
@@ -149,6 +175,7 @@ impl Fingerprint {
                 },
             ) => hash == other && modes(*mode, *other_mode),
             (Self::Directory { mode: one }, Self::Directory { mode: two }) => modes(*one, *two),
+            (Self::Unread, _) | (_, Self::Unread) => false,
             (one, two) => one == two,
         }
     }
@@ -159,7 +186,7 @@ impl Fingerprint {
             Self::File { .. } => Some(EntryKind::File),
             Self::Directory { .. } => Some(EntryKind::Directory),
             Self::Link(_) => Some(EntryKind::Link),
-            Self::Absent | Self::Other => None,
+            Self::Absent | Self::Other | Self::Unread => None,
         }
     }
 
@@ -186,7 +213,7 @@ impl Fingerprint {
 }
 
 /// A path that somebody else changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflict {
     /// The path.
     pub path: TapePath,

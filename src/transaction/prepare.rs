@@ -403,6 +403,6 @@ fn entry(found: Fingerprint, node: Option<Node>) -> Entry {
             mtime: Some(node.mtime),
         },
         Fingerprint::Link(target) => Entry::Link(target),
-        Fingerprint::Absent | Fingerprint::Other => Entry::Absent,
+        Fingerprint::Absent | Fingerprint::Other | Fingerprint::Unread => Entry::Absent,
     }
 }

@@ -175,6 +175,18 @@ fn a_tape_that_is_being_written_is_left_alone() {
 }
 
 #[test]
+fn what_waits_in_a_transaction_that_was_rolled_back_is_not_sent() {
+    let world = world();
+    world.put("back.jsonl", COMMITTED.replace("commit", "rollback"));
+    assert_eq!(states(&world, "back.jsonl"), ["refused", "refused"]);
+    let sent = effects(&world, "back.jsonl --send --yes --json");
+    assert_eq!(object(&sent), json!({ "done": false, "effects": [] }));
+    let back = effects(&world, "back.jsonl --take-back --yes --json");
+    assert_eq!(object(&back)["not_sent"], json!([2, 1]));
+    assert_eq!(outside(&world), [""; 0]);
+}
+
+#[test]
 fn a_configuration_of_the_workspace_runs_nothing() {
     let world = world();
     let tape = COMMITTED.replace("/nowhere", &world.path("").to_string_lossy());

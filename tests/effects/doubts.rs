@@ -1,6 +1,6 @@
 //! Effects of which nobody knows whether they were made.
 
-use jukebox::effects::{Call, EffectError, Source, Verdict, When};
+use jukebox::effects::{Call, EffectError, Settlement, Source, When};
 use jukebox::model::{EffectRequest, Outcome};
 
 use super::world::{TXN, WHOLE, World, call};
@@ -30,11 +30,11 @@ fn a_command_that_runs_out_of_time_leaves_a_doubt_and_is_not_run_again() {
     // A person says what it came to.
     let settle =
         |run: &mut super::world::Run, verdict| run.effects.settle(&mut run.tape, 1, verdict);
-    settle(&mut run, Verdict::NotDone).unwrap();
+    settle(&mut run, Settlement::NotDone).unwrap();
     assert_eq!(run.states(), ["failed"]);
-    let again = settle(&mut run, Verdict::Done);
+    let again = settle(&mut run, Settlement::Done);
     assert!(matches!(again, Err(EffectError::Settled { number: 1, .. })));
-    let none = run.effects.settle(&mut run.tape, 2, Verdict::Done);
+    let none = run.effects.settle(&mut run.tape, 2, Settlement::Done);
     assert!(matches!(none, Err(EffectError::NoEffect(2))));
 }
 

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 
-use jukebox::effects::{Log, Verdict};
+use jukebox::effects::{Log, Settlement};
 use jukebox::model::{Body, Event, Seq};
 use jukebox::tape::{RecordError, Recorder};
 
@@ -146,8 +146,11 @@ fn an_outbox_that_was_cut_off_asks_and_sends_nothing_twice() {
     world.tell("mail.kills");
     assert!(is_killed(&world, "send"));
     for (verdict, expected) in [
-        (Verdict::Done, &["mail x k1", "mail y k2"][..]),
-        (Verdict::NotDone, &["mail x k1", "mail x k1", "mail y k2"]),
+        (Settlement::Done, &["mail x k1", "mail y k2"][..]),
+        (
+            Settlement::NotDone,
+            &["mail x k1", "mail x k1", "mail y k2"],
+        ),
     ] {
         let copy = World::new();
         for file in ["run.jsonl", "outside"] {
@@ -195,9 +198,9 @@ fn check(world: &World, how: &str) {
         // The person looks.
         let is_done = made.iter().any(|line| line.ends_with(&format!(" {key}")));
         let verdict = if is_done {
-            Verdict::Done
+            Settlement::Done
         } else {
-            Verdict::NotDone
+            Settlement::NotDone
         };
         run.effects.settle(&mut run.tape, number, verdict).unwrap();
     }

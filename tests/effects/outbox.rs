@@ -1,6 +1,6 @@
 //! What is irreversible waits for the commit, and is sent then, in order.
 
-use jukebox::effects::{Call, EffectError, Source, Verdict, When};
+use jukebox::effects::{Call, EffectError, Settlement, Source, When};
 use jukebox::model::{Body, Outcome};
 
 use super::world::{TXN, WHOLE, World, call};
@@ -52,7 +52,7 @@ fn what_fails_stops_what_is_behind_it_until_it_is_tried_again_or_dropped() {
     drop(run);
     let mut run = world.resume();
     run.effects
-        .settle(&mut run.tape, 2, Verdict::Dropped)
+        .settle(&mut run.tape, 2, Settlement::Dropped)
         .unwrap();
     let sent = run.effects.send_waiting(&mut run.tape, TXN).unwrap();
     assert_eq!(sent.sent, [1, 3]);
@@ -102,7 +102,7 @@ fn what_waits_is_not_sent_out_of_order() {
     assert!(matches!(refused, Err(EffectError::Waits { number: 1, .. })));
     // Who drops it has its key back.
     run.effects
-        .settle(&mut run.tape, 1, Verdict::Dropped)
+        .settle(&mut run.tape, 1, Settlement::Dropped)
         .unwrap();
     assert_eq!(run.call(&now).unwrap().number, 2);
     assert_eq!(world.outside_with_keys(), ["mail a m1"]);

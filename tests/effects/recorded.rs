@@ -276,3 +276,26 @@ fn bytes_that_are_no_text_are_answered_as_they_are() {
         (Source::Record, answer.output)
     );
 }
+
+#[test]
+fn commands_have_the_variables_that_they_are_given_and_their_key() {
+    let world = World::new();
+    let config = "[effects.env]\nclass = 'read'\ncommand = ['env']\n";
+    fs::write(world.path("jukebox.toml"), config).unwrap();
+    let run = world.begin();
+    let path = std::env::var_os("PATH").unwrap();
+    let given = [("PATH".into(), path.clone()), ("TOKEN".into(), "x".into())];
+    let mut effects = run.effects.in_environment(given.to_vec());
+    let mut tape = run.tape;
+    let asked = Call {
+        name: "env",
+        key: Some("k1"),
+        ..Call::default()
+    };
+    let answer = effects.call(&mut tape, &asked).unwrap();
+    let found = String::from_utf8_lossy(&answer.output).into_owned();
+    let mut found: Vec<&str> = found.lines().collect();
+    found.sort_unstable();
+    let path = format!("PATH={}", path.to_string_lossy());
+    assert_eq!(found, ["IDEMPOTENCY_KEY=k1", &*path, "TOKEN=x"]);
+}

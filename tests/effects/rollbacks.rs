@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use jukebox::effects::{Call, Fate, ResidueReason, Scope, Verdict, When};
+use jukebox::effects::{Call, Fate, ResidueReason, Scope, Settlement, When};
 use jukebox::model::{Body, Event};
 
 use super::world::{DECLARED, TXN, WHOLE, World, call};
@@ -178,7 +178,9 @@ fn without_an_answer_to_name_the_thing_nothing_is_taken_back() {
     run = world.resume();
     run.make("charge", "c1", "60");
     assert_eq!(run.states(), ["in-doubt"]);
-    run.effects.settle(&mut run.tape, 1, Verdict::Done).unwrap();
+    run.effects
+        .settle(&mut run.tape, 1, Settlement::Done)
+        .unwrap();
     let done = run.effects.roll_back(&mut run.tape, WHOLE).unwrap();
     let reason = "its compensation needs what it answered, which is not known";
     assert!(done.to_string().contains(reason), "{done}");

@@ -11,7 +11,7 @@ use crate::cli::configuration::ConfigArgs;
 use crate::cli::environment::Environment;
 use crate::cli::failure::{Answer, Failure};
 use crate::cli::output::{Output, Style};
-use crate::debugger::{Entry, Fate, RolledBack, Sent, Unfinished, Verdict};
+use crate::debugger::{Fate, LedgerEntry, RolledBack, Sent, Settlement, Unfinished};
 use crate::text::{SafeText, human};
 
 /// What may be done about effects.
@@ -29,7 +29,7 @@ pub(super) struct FinishArgs {
     /// Record what became of effect N: done or not-done, where it is in doubt; dropped, where it
     /// is not to be sent
     #[arg(long, group = "act", value_name = "N=WHAT")]
-    settle: Vec<Settlement>,
+    settle: Vec<SettleArg>,
     #[command(flatten)]
     config: ConfigArgs,
     /// Say what would be done, and do nothing
@@ -42,23 +42,23 @@ pub(super) struct FinishArgs {
 
 /// What a person says of an effect.
 #[derive(Clone, Copy, Debug)]
-struct Settlement {
-    number: u32,
-    verdict: Verdict,
+pub(in crate::cli) struct SettleArg {
+    pub(in crate::cli) number: u32,
+    pub(in crate::cli) said: Settlement,
 }
 
-impl FromStr for Settlement {
+impl FromStr for SettleArg {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const FORM: &str = "it is N=done, N=not-done or N=dropped";
-        let (number, verdict) = text.split_once('=').ok_or(FORM)?;
+        let (number, said) = text.split_once('=').ok_or(FORM)?;
         Ok(Self {
             number: number.parse().ok().ok_or(FORM)?,
-            verdict: match verdict {
-                "done" => Verdict::Done,
-                "not-done" => Verdict::NotDone,
-                "dropped" => Verdict::Dropped,
+            said: match said {
+                "done" => Settlement::Done,
+                "not-done" => Settlement::NotDone,
+                "dropped" => Settlement::Dropped,
                 _ => return Err(FORM),
             },
         })
@@ -72,7 +72,7 @@ struct Task {
 }
 
 impl Task {
-    fn new(entry: &Entry, what: &str) -> Self {
+    fn new(entry: &LedgerEntry, what: &str) -> Self {
         let words = format!("{what} {} {} {}", entry.number, entry.name, entry.arguments);
         Self {
             number: entry.number,
@@ -131,7 +131,7 @@ impl FinishArgs {
     }
 
     fn tasks(&self, unfinished: &Unfinished) -> Vec<Task> {
-        let named = |entries: Vec<&Entry>, what: &str| {
+        let named = |entries: Vec<&LedgerEntry>, what: &str| {
             let tasks = entries.into_iter().map(|entry| Task::new(entry, what));
             tasks.collect()
         };
@@ -195,8 +195,8 @@ impl FinishArgs {
         is_json: bool,
         out: &mut Output,
     ) -> Result<Answer, Failure> {
-        for settlement in self.settle.iter().filter(|_| !self.dry_run) {
-            unfinished.settle(settlement.number, settlement.verdict)?;
+        for it in self.settle.iter().filter(|_| !self.dry_run) {
+            unfinished.settle(it.number, it.said)?;
         }
         let numbers: Vec<u32> = self.settle.iter().map(|it| it.number).collect();
         if is_json {
@@ -217,7 +217,8 @@ fn list(numbers: &[u32]) -> String {
     numbers.join(", ")
 }
 
-fn sent_line(sent: &Sent) -> String {
+/// What became of an outbox, in one line.
+pub(in crate::cli) fn sent_line(sent: &Sent) -> String {
     let mut line = match sent.sent.as_slice() {
         [] => "nothing was sent".to_owned(),
         numbers => format!("sent: {}", list(numbers)),
@@ -234,7 +235,8 @@ fn sent_line(sent: &Sent) -> String {
     line
 }
 
-fn of_sent(sent: &Sent) -> Value {
+/// What became of an outbox, as JSON.
+pub(in crate::cli) fn of_sent(sent: &Sent) -> Value {
     let stopped = sent.stopped.as_ref().map(|stopped| {
         let reason = SafeText::line(&stopped.reason);
         json!({
@@ -246,7 +248,8 @@ fn of_sent(sent: &Sent) -> Value {
     json!({ "sent": sent.sent, "stopped": stopped, "waiting": sent.waiting })
 }
 
-fn of_rolled_back(done: &RolledBack) -> Value {
+/// What became of effects that were taken back, as JSON.
+pub(in crate::cli) fn of_rolled_back(done: &RolledBack) -> Value {
     let residue = done.residue.iter().map(|residue| {
         let words = SafeText::line(&residue.to_string());
         json!({ "number": residue.number, "why": words.as_str() })

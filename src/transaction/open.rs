@@ -1,0 +1,450 @@
+//! An open transaction: commands run in a sandbox, and what they changed is committed, all of
+//! it, or not at all.
+//!
+//! It knows what was there when it began, and writes its tape as it goes. Until the commit
+//! nothing in the workspace changes but `.jukebox`. It belongs to one process; others reach
+//! it through [`hold`](super::hold).
+
+mod outward;
+
+use std::fs::DirBuilder;
+use std::io;
+use std::ops::ControlFlow;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Map;
+
+use super::account::{Account, AccountError, Said};
+use super::base::Base;
+use super::outcome::{Outcome, Outcomes, outcomes};
+use super::plan::{Fingerprint, Operation, Plan, Supply, Want};
+use super::{Committed, Pending, Preview, TransactionError, Workspace};
+use crate::capture::CaptureError;
+use crate::effects::{ConfigError, EffectError, RolledBack, Sent, Surroundings};
+use crate::model::{Body, TapePath};
+use crate::sandbox::{self, ChangeSet, Exit, Missing, Sandbox, SandboxError};
+use crate::tape::RecordError;
+use crate::text::SafeText;
+pub use outward::EffectCall;
+use outward::Outward;
+
+/// How an open transaction is kept apart from what others do to the workspace meanwhile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Isolation {
+    /// What it writes must be as it was when it began; what it read may have changed.
+    #[default]
+    Writes,
+    /// Everything must be as it was.
+    Base,
+}
+
+impl Isolation {
+    /// The fixed word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Writes => "writes",
+            Self::Base => "base",
+        }
+    }
+}
+
+/// What a transaction is to be.
+#[derive(Clone, Debug)]
+pub struct Begin {
+    /// What it is called on its tape.
+    pub id: String,
+    /// The sandbox; it names the workspace.
+    pub sandbox: sandbox::Config,
+    /// How it is kept apart.
+    pub isolation: Isolation,
+    /// The tape, a new file. Directories above it are made.
+    pub tape: PathBuf,
+    /// What its effects find around them.
+    pub surroundings: Surroundings,
+}
+
+/// An open transaction did not do what it was asked for. What it has done is still there, and
+/// the workspace is untouched.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenTransactionError {
+    /// The workspace, or the commit.
+    #[error(transparent)]
+    Transaction(#[from] TransactionError),
+    /// The machine allows no sandbox.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// The sandbox.
+    #[error(transparent)]
+    Sandbox(SandboxError),
+    /// The tape cannot be written; without it nothing is run.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The workspace cannot be looked at.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// A file cannot be read or written.
+    #[error("`{}`: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A commit to this workspace was cut off, and has to be finished first.
+    #[error("a commit to this workspace was cut off")]
+    CutOff,
+    /// It was committed, and the tape does not say so.
+    #[error("it was committed, but its tape could not be told: {0}")]
+    Untold(#[source] RecordError),
+    /// An effect.
+    #[error(transparent)]
+    Effect(#[from] EffectError),
+    /// What is declared of effects cannot be read.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Nobody knows whether these effects were made, and a person is to say so first.
+    #[error("{}", in_doubt(.0))]
+    InDoubt(Vec<u32>),
+    /// It was committed already.
+    #[error("the transaction has ended")]
+    Over,
+}
+
+fn in_doubt(numbers: &[u32]) -> String {
+    let effects: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    format!("in doubt: effect {}", effects.join(", effect "))
+}
+
+/// A transaction that was committed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ended {
+    /// What became of the files.
+    pub committed: Committed,
+    /// What became of the effects that waited; or why nobody could be told.
+    pub sent: Result<Sent, String>,
+}
+
+impl From<SandboxError> for OpenTransactionError {
+    fn from(error: SandboxError) -> Self {
+        match error {
+            SandboxError::Missing(missing) => Self::Missing(missing),
+            error => Self::Sandbox(error),
+        }
+    }
+}
+
+impl From<AccountError> for OpenTransactionError {
+    fn from(error: AccountError) -> Self {
+        match error {
+            AccountError::Record(error) => Self::Record(error),
+            AccountError::Capture(error) => Self::Capture(error),
+            AccountError::Layer { path, source } => Self::Io { path, source },
+        }
+    }
+}
+
+/// A path that a commit would change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposed {
+    /// The path.
+    pub path: TapePath,
+    /// What it was when the transaction began.
+    pub base: Fingerprint,
+    /// What it is to be.
+    pub ours: Fingerprint,
+    /// Of a file, where its bytes lie; [`sandbox::open`] opens them.
+    pub content: Option<std::ffi::OsString>,
+}
+
+/// An open transaction. Dropped, it is rolled back.
+#[derive(Debug)]
+pub struct Transaction {
+    isolation: Isolation,
+    /// Goes first: nobody may run while the rest is told.
+    sandbox: Option<Sandbox>,
+    workspace: PathBuf,
+    base: Base,
+    account: Option<Account>,
+    /// What the calls had made of the files when it was last looked at.
+    outcomes: Outcomes,
+    outward: Outward,
+}
+
+impl Transaction {
+    /// Begins: starts the sandbox, looks at the workspace, and begins the tape.
+    pub fn begin(begin: &Begin) -> Result<Self, OpenTransactionError> {
+        let workspace = Workspace::open(&begin.sandbox.workspace)?;
+        match workspace.status()?.pending {
+            Pending::Nothing => {}
+            Pending::Commit(_) => return Err(OpenTransactionError::CutOff),
+            Pending::Damaged => return Err(TransactionError::Damaged.into()),
+        }
+        let sandbox = Sandbox::start(&begin.sandbox)?;
+        let root = begin.sandbox.workspace.canonicalize();
+        let root = root.map_err(io_at(&begin.sandbox.workspace))?;
+        let mut base = Base::scan(&root).map_err(io_at(&root))?;
+        if let Some(above) = begin.tape.parent() {
+            let mut builder = DirBuilder::new();
+            let made = builder.recursive(true).mode(0o700).create(above);
+            made.map_err(io_at(above))?;
+        }
+        let mut covers = Map::new();
+        let guard = format!("commands run in a sandbox: {}", sandbox.backend().as_str());
+        covers.insert("sandbox".to_owned(), guard.into());
+        covers.insert("isolation".to_owned(), begin.isolation.as_str().into());
+        let account = Account::begin(&begin.tape, &begin.id, &root, covers, &mut base)?;
+        if begin.isolation == Isolation::Base {
+            base.know_all(&workspace)?;
+        }
+        Ok(Self {
+            isolation: begin.isolation,
+            sandbox: Some(sandbox),
+            workspace: root,
+            base,
+            account: Some(account),
+            outcomes: Outcomes::new(),
+            outward: Outward::new(begin.surroundings.clone()),
+        })
+    }
+
+    /// Where the layers of its sandbox lie.
+    pub fn layers(&self) -> Option<&Path> {
+        self.sandbox.as_ref().map(Sandbox::layers)
+    }
+
+    /// Runs a command to its end, and tells the tape what it said and changed. What it writes
+    /// goes to `sink` as it comes; a break asks it to end.
+    pub fn exec(
+        &mut self,
+        command: &sandbox::Command,
+        sink: &mut dyn FnMut(sandbox::Said<'_>) -> ControlFlow<()>,
+    ) -> Result<Exit, OpenTransactionError> {
+        let (sandbox, account) = self.parts()?;
+        let call = account.call(command)?;
+        let mut kept = Said::default();
+        let exit = sandbox.exec(command, &mut |said| {
+            if let sandbox::Said::Bytes(_, bytes) = said {
+                kept.take(bytes);
+            }
+            sink(said)
+        });
+        let left_out = match &exit {
+            Err(SandboxError::Lost) => 0,
+            _ => self.look(Some(&call))?,
+        };
+        self.parts()?.1.result(&call, &exit, kept, left_out)?;
+        Ok(exit?)
+    }
+
+    /// Remembers what the workspace is, under a name. Every process is killed first.
+    pub fn savepoint(&mut self, name: &str) -> Result<(), OpenTransactionError> {
+        self.settle()?;
+        let (sandbox, account) = self.parts()?;
+        sandbox.savepoint(name)?;
+        let at = account.edge(Body::TxnSavepoint {
+            name: name.to_owned(),
+        })?;
+        self.outward.saved(name, at);
+        Ok(())
+    }
+
+    /// Makes the workspace what it was at a savepoint, and takes back what was done outside
+    /// since. Every process is killed first.
+    pub fn roll_back_to(&mut self, name: &str) -> Result<RolledBack, OpenTransactionError> {
+        self.declare_if_needed()?;
+        let (sandbox, _) = self.parts()?;
+        sandbox.roll_back_to(name)?;
+        let account = self.account.as_mut().ok_or(OpenTransactionError::Over)?;
+        let done = self.outward.take_back(account, Some(name))?;
+        let to = Some(name.to_owned());
+        account.edge(Body::TxnRollback { to })?;
+        let set = self.change_set()?;
+        self.outcomes = outcomes(&set, &self.base);
+        Ok(done)
+    }
+
+    /// What a commit would do to the workspace as it is now. Nothing is written.
+    pub fn preview(&mut self) -> Result<Preview, OpenTransactionError> {
+        let (plan, _) = self.plan()?;
+        Ok(Workspace::open(&self.workspace)?.preview(&plan)?)
+    }
+
+    /// What a commit would change of what was there when the transaction began.
+    pub fn proposed(&mut self) -> Result<Vec<Proposed>, OpenTransactionError> {
+        let (plan, outcomes) = self.plan()?;
+        let account = self.account.as_mut().ok_or(OpenTransactionError::Over)?;
+        let mut proposed = Vec::new();
+        for Operation { path, base, .. } in plan.operations {
+            let Some(outcome) = outcomes.get(&path) else {
+                continue;
+            };
+            let content = match outcome {
+                Outcome::File(written) => Some(written.content.clone().into()),
+                _ => None,
+            };
+            proposed.push(Proposed {
+                ours: fingerprint(outcome, account)?,
+                path,
+                base,
+                content,
+            });
+        }
+        Ok(proposed)
+    }
+
+    /// Commits. Every process is killed first. After an error the transaction is still open.
+    ///
+    /// What waits for the commit is sent after it; what stops it there does not take the commit
+    /// back. Nothing is committed as long as an effect is in doubt.
+    pub fn commit(&mut self) -> Result<Ended, OpenTransactionError> {
+        self.leave_no_doubt()?;
+        self.settle()?;
+        let (plan, _) = self.plan()?;
+        let done = Workspace::open(&self.workspace)?.commit(&plan)?;
+        // From here on it is committed, whatever can be told of it.
+        self.sandbox = None;
+        let mut sent = Ok(Sent::default());
+        if let Some(mut account) = self.account.take() {
+            let told = account.edge(Body::TxnCommit);
+            told.map_err(OpenTransactionError::Untold)?;
+            sent = self.outward.send(&mut account);
+            account.close().map_err(OpenTransactionError::Untold)?;
+        }
+        Ok(Ended {
+            committed: done,
+            sent: sent.map_err(|error| error.to_string()),
+        })
+    }
+
+    /// Ends all processes, forgets what they changed, takes back what was done outside, and ends
+    /// the tape. Where it cannot be read how to take it back, the transaction is still open.
+    pub fn roll_back(&mut self) -> Result<RolledBack, OpenTransactionError> {
+        self.declare_if_needed()?;
+        self.sandbox = None;
+        let done = match &mut self.account {
+            Some(account) => self.outward.take_back(account, None),
+            None => return Err(OpenTransactionError::Over),
+        };
+        self.take_back()?;
+        Ok(done?)
+    }
+
+    /// Whether it was committed or rolled back.
+    pub const fn is_over(&self) -> bool {
+        self.account.is_none()
+    }
+
+    fn take_back(&mut self) -> Result<(), OpenTransactionError> {
+        self.sandbox = None;
+        if let Some(mut account) = self.account.take() {
+            account.edge(Body::TxnRollback { to: None })?;
+            account.close()?;
+        }
+        Ok(())
+    }
+
+    fn parts(&mut self) -> Result<(&mut Sandbox, &mut Account), OpenTransactionError> {
+        match (&mut self.sandbox, &mut self.account) {
+            (Some(sandbox), Some(account)) => Ok((sandbox, account)),
+            _ => Err(OpenTransactionError::Over),
+        }
+    }
+
+    /// Kills every process, and tells what those did whom the calls had left.
+    fn settle(&mut self) -> Result<(), OpenTransactionError> {
+        self.parts()?.0.stop()?;
+        self.look(None)?;
+        Ok(())
+    }
+
+    /// Looks at what changed since the last look, reads the base of what is new in it, and
+    /// tells the tape; how many paths it leaves out.
+    fn look(&mut self, call: Option<&str>) -> Result<usize, OpenTransactionError> {
+        let set = self.change_set()?;
+        let now = outcomes(&set, &self.base);
+        let workspace = Workspace::open(&self.workspace)?;
+        for path in now.keys() {
+            self.base.pin(path, &workspace)?;
+        }
+        let account = self.account.as_mut().ok_or(OpenTransactionError::Over)?;
+        let left_out = account.changes((&self.outcomes, &now), &self.base, call)?;
+        self.outcomes = now;
+        Ok(left_out)
+    }
+
+    fn change_set(&self) -> Result<ChangeSet, OpenTransactionError> {
+        let sandbox = self.sandbox.as_ref().ok_or(OpenTransactionError::Over)?;
+        Ok(sandbox.change_set()?)
+    }
+
+    /// What the transaction wants of the workspace, and what it found there.
+    fn plan(&mut self) -> Result<(Plan, Outcomes), OpenTransactionError> {
+        let set = self.change_set()?;
+        let outcomes = outcomes(&set, &self.base);
+        let workspace = Workspace::open(&self.workspace)?;
+        let account = self.account.as_mut().ok_or(OpenTransactionError::Over)?;
+        let mut plan = Plan::default();
+        for (path, sort) in set.refused {
+            let path = path.into_os_string().into_encoded_bytes();
+            let Ok(named) = TapePath::new(&path) else {
+                let path = SafeText::from_bytes(&path);
+                let reason = format!("it is a {sort}");
+                return Err(TransactionError::Refused { path, reason }.into());
+            };
+            plan.refused.push((named, sort.to_owned()));
+        }
+        for (path, outcome) in &outcomes {
+            let base = self.base.pin(path, &workspace)?;
+            let ours = fingerprint(outcome, account)?;
+            if ours == base {
+                continue;
+            }
+            let want = match outcome {
+                Outcome::Absent => Want::Absent,
+                Outcome::Directory { mode } => Want::Directory { mode: Some(*mode) },
+                Outcome::Link(target) => Want::Link(target.clone()),
+                Outcome::File(written) => Want::File {
+                    content: Supply::Layer(written.content.clone()),
+                    mode: Some(written.mode),
+                    mtime: Some(written.mtime),
+                },
+            };
+            let path = path.clone();
+            plan.operations.push(Operation { path, base, want });
+        }
+        if self.isolation == Isolation::Base {
+            plan.reads = self.base.stirred().map_err(io_at(&self.workspace))?;
+        }
+        Ok((plan, outcomes))
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        // The tape says so where it can; the workspace was never touched.
+        let _ = self.take_back();
+    }
+}
+
+fn fingerprint(
+    outcome: &Outcome,
+    account: &mut Account,
+) -> Result<Fingerprint, OpenTransactionError> {
+    Ok(match outcome {
+        Outcome::Absent => Fingerprint::Absent,
+        Outcome::Directory { mode } => Fingerprint::Directory { mode: Some(*mode) },
+        Outcome::Link(target) => Fingerprint::Link(target.clone()),
+        Outcome::File(written) => Fingerprint::File {
+            hash: account.hash(written).map_err(io_at(&written.content))?,
+            len: Some(written.len),
+            mode: Some(written.mode),
+        },
+    })
+}
+
+fn io_at(path: &Path) -> impl FnOnce(io::Error) -> OpenTransactionError {
+    let path = path.to_owned();
+    move |source| OpenTransactionError::Io { path, source }
+}

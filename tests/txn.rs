@@ -1,0 +1,27 @@
+//! Transactions from a shell and from the library, with real sandboxes and real processes: as
+//! root, and as an ordinary user.
+
+#![cfg(target_os = "linux")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that cannot go on has failed, and one that is skipped says so"
+)]
+
+#[path = "txn/calls.rs"]
+mod calls;
+#[path = "txn/conflicts.rs"]
+mod conflicts;
+#[path = "txn/endings.rs"]
+mod endings;
+#[path = "txn/random.rs"]
+mod random;
+#[path = "txn/script.rs"]
+mod script;
+#[expect(dead_code, reason = "what only the tests of the sandbox itself need")]
+#[path = "sandbox/who.rs"]
+#[macro_use]
+mod who;
+#[path = "txn/world.rs"]
+mod world;

@@ -1,0 +1,225 @@
+//! The ways in which a transaction ends, and what each leaves: nothing.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::who::{self, as_root_and_as_user};
+use super::world::{World, tree};
+
+as_root_and_as_user!(
+    what_is_rolled_back_never_was,
+    what_is_committed_is_all_there_with_its_modes,
+    an_abandoned_transaction_can_be_salvaged_and_dropped,
+    a_transaction_whose_holder_was_killed_is_taken_up_by_nobody,
+    what_is_no_file_refuses_the_commit_by_its_name,
+    a_commit_of_more_files_than_can_be_open_at_once,
+    who_cannot_begin_leaves_nothing,
+    a_commit_is_undone_by_its_id_while_it_is_the_last,
+);
+
+fn what_is_rolled_back_never_was() {
+    let world = World::new(&[
+        ("a", "A"),
+        ("d/x", "X"),
+        ("d/e/y", "Y"),
+        ("run", "#!/bin/sh\n"),
+    ]);
+    let workspace = world.workspace();
+    let mode = |name: &str, mode| {
+        fs::set_permissions(workspace.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode("a", 0o400);
+    mode("run", 0o755);
+    mode("d/e", 0o711);
+    let before = world.tree();
+    let id = world.begin("");
+    // Somebody stays who would go on writing.
+    world.say(
+        &id,
+        "echo b > b; rm -rf d; chmod 777 run; mv run walk; ln -s / a2; chmod 600 a; echo c >> a
+         setsid nohup sh -c 'while :; do date >> log; done' > /dev/null 2>&1 &",
+    );
+    assert_eq!(world.tree(), before);
+    assert_eq!(world.txn(&format!("rollback {id}")).code, 0);
+    world.nothing_is_left();
+    assert_eq!(world.tree(), before);
+}
+
+fn what_is_committed_is_all_there_with_its_modes() {
+    let world = World::new(&[("d/old", "o"), ("x", "file"), ("p/q/z", "z"), ("r/k", "K")]);
+    let id = world.begin("");
+    world.say(
+        &id,
+        "umask 0
+         rm -r d; mkdir d; echo n > d/new
+         rm x; mkdir x; echo y > x/y
+         rm -r p/q; echo f > p/q
+         mv r s
+         echo key > key; chmod 600 key; echo run > run; chmod 755 run; echo ro > ro; chmod 444 ro
+         mkdir priv; chmod 700 priv; : > empty; ln -s ../nowhere link",
+    );
+    let seen = world.say(
+        &id,
+        "find . -mindepth 1 ! -path './.jukebox*' -printf '%P %y %m %l\\n' | sort",
+    );
+    assert_eq!(world.txn(&format!("commit {id} --yes")).code, 0);
+    let mut find = world.command("sh");
+    let script = "find . -mindepth 1 ! -path './.jukebox*' -printf '%P %y %m %l\\n' | sort";
+    let now = find
+        .args(["-c", script])
+        .current_dir(world.workspace())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&now.stdout), seen);
+    assert_eq!(world.read("p/q"), "f\n");
+    assert_eq!(world.read("s/k"), "K");
+    world.nothing_is_left();
+}
+
+fn an_abandoned_transaction_can_be_salvaged_and_dropped() {
+    let world = World::new(&[("a", "A"), ("gone", "g"), ("d/kept", "k")]);
+    let before = world.tree();
+    let id = world.begin("");
+    world.say(&id, "echo more >> a; rm gone; mkdir new; echo n > new/n");
+    assert_eq!(world.txn(&format!("savepoint {id} one")).code, 0);
+    world.say(&id, "chmod 700 new/n; ln -s a link; echo d > d/made");
+    let open = world.txn(&format!("recover {id} --drop"));
+    assert_eq!(open.code, 2, "{}", open.err);
+    world.kill_holder(&id);
+    assert_eq!(world.tree(), before);
+    let status = world.txn("status --dir W --json");
+    assert_eq!(status.code, 1);
+    let status: serde_json::Value = serde_json::from_str(&status.out).unwrap();
+    assert_eq!(status["transactions"][0]["state"], "abandoned");
+    let listed = world.txn("recover --dir W");
+    assert!(listed.out.contains(&id), "{}", listed.out);
+    let salvaged = world.txn(&format!("recover {id} --salvage out"));
+    assert_eq!(salvaged.code, 0, "{}", salvaged.err);
+    assert!(salvaged.out.starts_with("D gone\n"), "{}", salvaged.out);
+    let found: Vec<_> = tree(&world.path("out"))
+        .into_iter()
+        .map(|(path, (mode, _, bytes))| {
+            let text = String::from_utf8(bytes).unwrap();
+            (path.to_str().unwrap().to_owned(), mode & 0o777, text)
+        })
+        .collect();
+    let row = |path: &str, mode, text: &str| (path.to_owned(), mode, text.to_owned());
+    assert!(
+        found.contains(&row("a", found[0].1, "Amore\n")),
+        "{found:?}"
+    );
+    assert!(found.contains(&row("d/made", 0o644, "d\n")), "{found:?}");
+    assert!(found.contains(&row("new/n", 0o700, "n\n")), "{found:?}");
+    assert!(found.contains(&row("link", 0o777, "a")), "{found:?}");
+    let full = world.txn(&format!("recover {id} --salvage out"));
+    assert_eq!(full.code, 3, "{}", full.err);
+    assert_eq!(world.txn(&format!("recover {id} --drop")).code, 0);
+    assert_eq!(world.tree(), before);
+    let tape = world.workspace().join(format!(".jukebox/tapes/{id}.jsonl"));
+    let mut verify = world.command(who::program());
+    let verified = verify.arg("verify").arg(tape).output().unwrap();
+    assert!(
+        verified.status.success(),
+        "{}",
+        String::from_utf8_lossy(&verified.stdout)
+    );
+    world.nothing_is_left();
+}
+
+fn a_transaction_whose_holder_was_killed_is_taken_up_by_nobody() {
+    let world = World::new(&[("a", "A")]);
+    let id = world.begin("");
+    world.say(&id, "echo b > a");
+    world.kill_holder(&id);
+    for verb in ["commit --yes", "rollback", "diff"] {
+        let ran = world.txn(&format!("{verb} {id}"));
+        assert_eq!(ran.code, 2, "{verb}: {}", ran.err);
+        assert!(ran.err.contains("abandoned"), "{}", ran.err);
+    }
+    assert_eq!(world.exec(&id, "true").code, 125);
+    assert_eq!(world.read("a"), "A");
+    // Another one is not disturbed by it.
+    let other = world.begin("");
+    world.say(&other, "cat a; echo c > c");
+    assert_eq!(world.txn(&format!("commit {other} --yes")).code, 0);
+    assert_eq!(world.txn(&format!("recover {id} --drop --json")).code, 0);
+    world.nothing_is_left();
+}
+
+fn what_is_no_file_refuses_the_commit_by_its_name() {
+    let world = World::new(&[("a", "A")]);
+    let before = world.tree();
+    let id = world.begin("");
+    world.say(&id, "echo b > a; mkdir d; mkfifo d/pipe");
+    let refused = world.txn(&format!("commit {id} --yes"));
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused
+            .err
+            .contains("d/pipe cannot be committed: it is a FIFO"),
+        "{}",
+        refused.err
+    );
+    assert_eq!(world.tree(), before);
+    world.say(&id, "rm d/pipe");
+    assert_eq!(world.txn(&format!("commit {id} --yes")).code, 0);
+    assert_eq!(world.read("a"), "b\n");
+    world.nothing_is_left();
+}
+
+fn a_commit_of_more_files_than_can_be_open_at_once() {
+    let world = World::new(&[]);
+    let id = world.begin("");
+    world.say(
+        &id,
+        "i=0; while [ $i -lt 1500 ]; do echo $i > f$i; i=$((i+1)); done",
+    );
+    let committed = world.txn(&format!("commit {id} --yes"));
+    assert_eq!(committed.code, 0, "{}", committed.err);
+    assert!(
+        committed.out.contains("1500 paths changed in"),
+        "{}",
+        committed.out
+    );
+    assert_eq!(world.read("f1499"), "1499\n");
+    world.nothing_is_left();
+}
+
+fn who_cannot_begin_leaves_nothing() {
+    let world = World::new(&[("a", "A")]);
+    let missing = world.txn("begin --dir nowhere");
+    assert_eq!((missing.code, &*missing.out), (2, ""));
+    // The socket must be nobody else's.
+    fs::create_dir(world.path("run/jukebox")).unwrap();
+    fs::set_permissions(world.path("run/jukebox"), fs::Permissions::from_mode(0o755)).unwrap();
+    let refused = world.txn("begin --dir W");
+    assert_eq!((refused.code, &*refused.out), (4, ""), "{}", refused.err);
+    assert!(
+        refused.err.contains("only you can enter"),
+        "{}",
+        refused.err
+    );
+    fs::set_permissions(world.path("run/jukebox"), fs::Permissions::from_mode(0o700)).unwrap();
+    world.nothing_is_left();
+    assert_eq!(world.begin("").len(), 12);
+}
+
+fn a_commit_is_undone_by_its_id_while_it_is_the_last() {
+    let world = World::new(&[("a", "0")]);
+    let before = world.tree();
+    let ids = ["1", "2"].map(|text| {
+        let id = world.begin("");
+        world.say(&id, &format!("printf {text} > a"));
+        assert_eq!(world.txn(&format!("commit {id} --yes")).code, 0);
+        id
+    });
+    let early = world.txn(&format!("undo {} --yes", ids[0]));
+    assert_eq!(early.code, 1, "{}", early.err);
+    assert_eq!(world.read("a"), "2");
+    for id in ids.iter().rev() {
+        assert_eq!(world.txn(&format!("undo {id} --yes")).code, 0);
+    }
+    assert_eq!(world.txn(&format!("undo {} --yes", ids[0])).code, 1);
+    assert_eq!(world.tree(), before);
+    world.nothing_is_left();
+}
