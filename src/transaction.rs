@@ -45,6 +45,8 @@
 //!   others change may be read half before and half after. A file whose times alone its calls
 //!   changed is committed with the times that it had, and a file that they moved is told as
 //!   one that goes and one that comes.
+//! * What could not be put back is not taken away: a FIFO, a socket, a device, or a file that
+//!   who commits may not read refuses the whole commit, by its name.
 //! * A commit that a crash cut off after it was decided is finished by the next recovery; the
 //!   tape of its transaction does not tell of that.
 //! * The time of the workspace directory itself is not put back: `.jukebox` lies in it.

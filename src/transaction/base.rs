@@ -155,12 +155,12 @@ impl Base {
             now.is_ok_and(|now| Stat::of(&now) == begun.stat)
         };
         let found = if is_same() {
-            let found = workspace.look(path)?;
-            // Somebody may have written while it was read.
-            if is_same() {
-                found
-            } else {
-                Fingerprint::Unread
+            match workspace.look(path) {
+                // Somebody may have written while it was read.
+                Ok(found) if is_same() => found,
+                Ok(_) => Fingerprint::Unread,
+                Err(error) if is_forbidden(&error) => Fingerprint::Unread,
+                Err(error) => return Err(error),
             }
         } else {
             Fingerprint::Unread
@@ -211,4 +211,10 @@ impl Base {
         let name = std::ffi::OsStr::from_bytes(path.as_bytes());
         self.root.join(name)
     }
+}
+
+/// Whether a file could not be read because it is closed to who runs this.
+pub(super) fn is_forbidden(error: &TransactionError) -> bool {
+    let denied = io::ErrorKind::PermissionDenied;
+    matches!(error, TransactionError::Prepare(error) if error.kind() == denied)
 }

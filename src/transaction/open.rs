@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
 use super::account::{Account, AccountError, Said};
-use super::base::Base;
+use super::base::{Base, is_forbidden};
 use super::outcome::{Outcome, Outcomes, outcomes};
 use super::plan::{Fingerprint, Operation, Plan, Supply, Want};
 use super::{Committed, Pending, Preview, TransactionError, Workspace};
@@ -399,6 +399,20 @@ impl Transaction {
             let base = self.base.pin(path, &workspace)?;
             let ours = fingerprint(outcome, account)?;
             if ours == base {
+                continue;
+            }
+            // What cannot be kept while the commit is made, or for its undo, is not replaced.
+            let sort = match &base {
+                Fingerprint::Other => Some("FIFO, a socket or a device"),
+                Fingerprint::Unread => {
+                    let found = workspace.look(path);
+                    let is_closed = found.is_err_and(|error| is_forbidden(&error));
+                    is_closed.then_some("file that cannot be read")
+                }
+                _ => None,
+            };
+            if let Some(sort) = sort {
+                plan.refused.push((path.clone(), sort.to_owned()));
                 continue;
             }
             let want = match outcome {

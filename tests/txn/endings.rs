@@ -12,6 +12,7 @@ as_root_and_as_user!(
     an_abandoned_transaction_can_be_salvaged_and_dropped,
     a_transaction_whose_holder_was_killed_is_taken_up_by_nobody,
     what_is_no_file_refuses_the_commit_by_its_name,
+    what_cannot_be_kept_refuses_the_commit_by_its_name,
     a_commit_of_more_files_than_can_be_open_at_once,
     who_cannot_begin_leaves_nothing,
     a_commit_is_undone_by_its_id_while_it_is_the_last,
@@ -164,6 +165,38 @@ fn what_is_no_file_refuses_the_commit_by_its_name() {
     world.say(&id, "rm d/pipe");
     assert_eq!(world.txn(&format!("commit {id} --yes")).code, 0);
     assert_eq!(world.read("a"), "b\n");
+    world.nothing_is_left();
+}
+
+fn what_cannot_be_kept_refuses_the_commit_by_its_name() {
+    let world = World::new(&[("a", "A"), ("closed", "C")]);
+    let workspace = world.workspace();
+    let mode = |mode| fs::Permissions::from_mode(mode);
+    fs::set_permissions(workspace.join("closed"), mode(0)).unwrap();
+    let mut command = world.command("mkfifo");
+    assert!(
+        command
+            .arg(workspace.join("pipe"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    for (path, refusal) in [("pipe", "a FIFO, a socket"), ("closed", "cannot be read")] {
+        if path == "closed" && who::is_root() {
+            println!("skipped: nothing is closed to root");
+            continue;
+        }
+        let id = world.begin("");
+        world.say(&id, &format!("echo b > a; rm -f {path}; test ! -e {path}"));
+        let refused = world.txn(&format!("commit {id} --yes"));
+        assert_eq!(refused.code, 2, "{}", refused.err);
+        assert!(refused.err.contains(path), "{}", refused.err);
+        assert!(refused.err.contains(refusal), "{}", refused.err);
+        assert_eq!(world.read("a"), "A");
+        assert_eq!(world.txn(&format!("rollback {id}")).code, 0);
+    }
+    fs::remove_file(workspace.join("pipe")).unwrap();
+    fs::set_permissions(workspace.join("closed"), mode(0o600)).unwrap();
     world.nothing_is_left();
 }
 
