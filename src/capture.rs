@@ -23,6 +23,7 @@ mod covers;
 mod disk;
 mod ignore;
 mod known;
+mod resume;
 mod session;
 mod settle;
 mod walk;
@@ -34,6 +35,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use attribution::CallTrace;
 pub use session::{Appended, Session};
 
 use crate::model::{BlobHash, FileChange, TapePath};
@@ -463,6 +465,17 @@ impl Capture {
     fn place(&self, path: &[u8]) -> Option<TapePath> {
         place(self.prefix.as_ref(), path)
     }
+}
+
+/// Whether a directory holds more than any run's workspace: it is the root, or is or holds
+/// the home directory. One that is not there holds nothing.
+pub fn holds_home(directory: &Path, home: Option<&Path>) -> bool {
+    let Ok(directory) = directory.canonicalize() else {
+        return false;
+    };
+    let home = home.and_then(|home| home.canonicalize().ok());
+    let holds_home = home.is_some_and(|home| home.starts_with(&directory));
+    holds_home || directory.parent().is_none()
 }
 
 /// A path as a tape calls it; `None` for one that none may hold.

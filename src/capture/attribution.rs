@@ -3,6 +3,9 @@
 //! Where several run, those that only look at files are left out, and those whose arguments
 //! name the path decide; where that leaves more than one, or none, all that may have done it
 //! are candidates.
+//!
+//! Another session may run in the same directory: its calls may have done it as well, and where
+//! only they may, the change is one from outside, with them as candidates.
 
 use serde_json::Value;
 
@@ -14,7 +17,9 @@ const MOST_STRINGS: usize = 1000;
 
 /// Tools that are known to write no file, whatever they name, in small letters. Another one is
 /// taken for a writer.
-const READERS: [&str; 12] = [
+const READERS: [&str; 14] = [
+    // What a sub-agent does, its own calls tell.
+    "agent",
     "glob",
     "grep",
     "list_dir",
@@ -23,6 +28,7 @@ const READERS: [&str; 12] = [
     "notebookread",
     "read",
     "read_file",
+    "task",
     "view",
     "view_image",
     "webfetch",
@@ -45,13 +51,28 @@ struct OpenCall {
 
 /// The tool calls that have not returned.
 #[derive(Debug, Default)]
-pub(super) struct OpenCalls(Vec<OpenCall>);
+pub(super) struct OpenCalls {
+    own: Vec<OpenCall>,
+    /// Those of other sessions that may have changed something since the last look.
+    others: Vec<OpenCall>,
+}
+
+/// What tells whether a call changed a file: what one session lets others know of its calls.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct CallTrace {
+    /// The call's id.
+    pub id: String,
+    /// The paths that its arguments name, absolute.
+    pub names: Vec<String>,
+    /// It only looks at files.
+    pub only_reads: bool,
+}
 
 /// Whose a change is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// Nobody's who is known: no call ran.
-    Outside,
+    /// Nobody's who is known: no call ran. Or one of these calls of other sessions.
+    Outside(Vec<String>),
     /// This call's, by its head.
     Call(Head),
     /// One of these calls'.
@@ -69,7 +90,7 @@ impl OpenCalls {
             let mut left = MOST_STRINGS;
             paths_in(arguments, root, &mut names, &mut left);
         }
-        self.0.push(OpenCall {
+        self.own.push(OpenCall {
             head: event.head.clone(),
             names,
             only_reads: only_reads(name, arguments),
@@ -79,7 +100,7 @@ impl OpenCalls {
     /// Takes note of a result: its call is over.
     pub(super) fn end(&mut self, event: &Event) {
         if let Some(at) = self.position(&event.head) {
-            self.0.remove(at);
+            self.own.remove(at);
         }
     }
 
@@ -99,11 +120,11 @@ impl OpenCalls {
 
     /// Whether no call runs.
     pub(super) const fn is_quiet(&self) -> bool {
-        self.0.is_empty()
+        self.own.is_empty()
     }
 
     fn position(&self, result: &Head) -> Option<usize> {
-        self.0.iter().rposition(|open| {
+        self.own.iter().rposition(|open| {
             let head = &open.head;
             let is_its = match &result.call {
                 Some(call) => head.call.as_ref() == Some(call),
@@ -113,28 +134,79 @@ impl OpenCalls {
         })
     }
 
+    /// What others may know of the calls that have not returned.
+    pub(super) fn traces(&self, root: &str) -> Vec<CallTrace> {
+        let trace = |open: &OpenCall| {
+            let absolute = |path: &TapePath| {
+                let path_text = path.to_text();
+                if path.is_outside() {
+                    path_text
+                } else {
+                    format!("{root}/{path_text}")
+                }
+            };
+            Some(CallTrace {
+                id: open.head.call.clone()?,
+                names: open.names.iter().map(absolute).collect(),
+                only_reads: open.only_reads,
+            })
+        };
+        self.own.iter().filter_map(trace).collect()
+    }
+
+    /// Takes note of the calls of other sessions.
+    pub(super) fn set_others(&mut self, traces: Vec<CallTrace>, root: &str) {
+        let open = |trace: CallTrace| OpenCall {
+            names: trace
+                .names
+                .iter()
+                .filter_map(|name| TapePath::resolve(name, root, root).ok())
+                .collect(),
+            only_reads: trace.only_reads,
+            head: Head {
+                call: Some(trace.id),
+                ..Head::default()
+            },
+        };
+        self.others = traces.into_iter().map(open).collect();
+    }
+
+    /// The heads of the calls that have not returned.
+    pub(super) fn heads(&self) -> impl Iterator<Item = &Head> {
+        self.own.iter().map(|open| &open.head)
+    }
+
     /// Whose a change of this path is, if it happened just now.
     pub(super) fn whose(&self, path: &TapePath) -> Whose {
-        let mut open: Vec<&OpenCall> = self.0.iter().filter(|open| !open.only_reads).collect();
+        let all = || {
+            let own = self.own.iter().map(|open| (true, open));
+            own.chain(self.others.iter().map(|open| (false, open)))
+        };
+        let mut open: Vec<(bool, &OpenCall)> = all().filter(|(_, open)| !open.only_reads).collect();
         if open.is_empty() {
-            open = self.0.iter().collect();
+            // One that only looks is blamed only for what nobody else may have done.
+            open = all().filter(|(is_own, _)| *is_own).collect();
         }
-        let exact = |open: &&&OpenCall| open.names.contains(path);
-        let above = |open: &&&OpenCall| open.names.iter().any(|name| path.is_within(name));
-        let mut may: Vec<&OpenCall> = open.iter().filter(exact).copied().collect();
+        let exact = |open: &&(bool, &OpenCall)| open.1.names.contains(path);
+        let above = |open: &&(bool, &OpenCall)| {
+            let names = &open.1.names;
+            names.iter().any(|name| path.is_within(name))
+        };
+        let mut may: Vec<(bool, &OpenCall)> = open.iter().filter(exact).copied().collect();
         if may.is_empty() {
             may = open.iter().filter(above).copied().collect();
         }
         if may.is_empty() {
             may = open;
         }
+        let ids = || {
+            let ids = may.iter().filter_map(|(_, open)| open.head.call.clone());
+            ids.collect()
+        };
         match may.as_slice() {
-            [] => Whose::Outside,
-            [one] => Whose::Call(one.head.clone()),
-            several => {
-                let ids = several.iter().filter_map(|open| open.head.call.clone());
-                Whose::Candidates(ids.collect())
-            }
+            [(true, one)] => Whose::Call(one.head.clone()),
+            several if several.iter().any(|(is_own, _)| *is_own) => Whose::Candidates(ids()),
+            _ => Whose::Outside(ids()),
         }
     }
 }
@@ -200,7 +272,7 @@ mod tests {
     fn paths_in_arguments_part_calls_that_overlap() {
         let mut calls = OpenCalls::default();
         let path = |path: &str| TapePath::new(path).unwrap();
-        assert_eq!(calls.whose(&path("a.txt")), Whose::Outside);
+        assert_eq!(calls.whose(&path("a.txt")), Whose::Outside(vec![]));
         calls.begin(&call("one", json!({"file": "/w/a.txt"})), Some("/w"));
         let one = Whose::Call(call("one", Value::Null).head);
         assert_eq!(calls.whose(&path("z.txt")), one, "the only one that runs");
@@ -220,6 +292,23 @@ mod tests {
         assert_eq!(calls.whose(&path("z.txt")), Whose::Candidates(all));
         calls.end(&call("two", Value::Null));
         assert_eq!(calls.whose(&path("src/b.txt")), three);
+    }
+
+    #[test]
+    fn calls_of_other_sessions_may_have_done_it_as_well() {
+        let path = |path: &str| TapePath::new(path).unwrap();
+        let mut theirs = OpenCalls::default();
+        theirs.begin(&call("theirs", json!({"file": "b.txt"})), Some("/w/sub"));
+        let mut calls = OpenCalls::default();
+        calls.set_others(theirs.traces("/w/sub"), "/w");
+        let outside = Whose::Outside(vec!["theirs".to_owned()]);
+        assert_eq!(calls.whose(&path("a.txt")), outside);
+        calls.begin(&call("own", json!({"file": "/w/c.txt"})), Some("/w"));
+        assert_eq!(calls.whose(&path("sub/b.txt")), outside, "named by theirs");
+        let own = Whose::Call(call("own", Value::Null).head);
+        assert_eq!(calls.whose(&path("c.txt")), own, "named by this one");
+        let both = Whose::Candidates(vec!["own".to_owned(), "theirs".to_owned()]);
+        assert_eq!(calls.whose(&path("a.txt")), both);
     }
 
     #[test]

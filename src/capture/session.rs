@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::attribution::{OpenCalls, Whose};
+use super::attribution::{CallTrace, OpenCalls, Whose};
 use super::settle::Tell;
 use super::{Capture, Found, Stood};
 use crate::model::{Body, Content, Event, FileChange, FileOp, Head, Outcome, Seq, SnapshotReason};
@@ -16,7 +16,7 @@ use crate::tape::{Directory, FileNode, Node, RecordError, Recorder};
 #[derive(Debug)]
 pub struct Session {
     recorder: Recorder,
-    captures: Vec<Capture>,
+    pub(super) captures: Vec<Capture>,
     calls: OpenCalls,
     root: Option<String>,
 }
@@ -151,7 +151,7 @@ impl Session {
     }
 
     /// Records something that was found, unless it was said already.
-    fn found(&mut self, found: Found) -> Result<bool, RecordError> {
+    pub(super) fn found(&mut self, found: Found) -> Result<bool, RecordError> {
         let mut change = match found {
             Found::Change(change) => change,
             Found::Special { path, sort } => {
@@ -165,7 +165,10 @@ impl Session {
         };
         let mut head = Head::default();
         match self.calls.whose(&change.path) {
-            Whose::Outside => change.outside = true,
+            Whose::Outside(others) => {
+                change.outside = true;
+                change.candidates = others;
+            }
             Whose::Call(call) => head = head_of(&call),
             Whose::Candidates(calls) => change.candidates = calls,
         }
@@ -223,6 +226,43 @@ impl Session {
             self.look()?;
         }
         self.recorder.snapshot(SnapshotReason::Asked)
+    }
+
+    /// Goes on with a tape, whose workspace is `root`. The calls that it left open run still.
+    /// Nothing is watched before [`take_up`](Self::take_up).
+    pub fn resume(recorder: Recorder, root: Option<String>, open: &[Event]) -> Self {
+        let mut calls = OpenCalls::default();
+        for call in open {
+            calls.begin(call, root.as_deref());
+        }
+        Self {
+            recorder,
+            captures: Vec::new(),
+            calls,
+            root,
+        }
+    }
+
+    /// Begins to watch again: what is not as the tape says was changed while nobody looked, by
+    /// the calls that are open or by nobody who is known. Gives the number of changes.
+    pub fn take_up(&mut self, capture: Capture) -> Result<usize, RecordError> {
+        super::resume::take_up(self, capture)
+    }
+
+    /// What other sessions may know of the calls that have not returned.
+    pub fn traces(&self) -> Vec<CallTrace> {
+        self.calls.traces(self.root.as_deref().unwrap_or_default())
+    }
+
+    /// The calls of other sessions that may have changed something since the last look.
+    pub fn set_others(&mut self, traces: Vec<CallTrace>) {
+        self.calls
+            .set_others(traces, self.root.as_deref().unwrap_or_default());
+    }
+
+    /// The heads of the calls that have not returned.
+    pub fn open_calls(&self) -> impl Iterator<Item = &Head> {
+        self.calls.heads()
     }
 
     /// The recorder, for what is asked of it.

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::capture::{Capture, CaptureError, CaptureOptions, IgnorePolicy, Session};
+use crate::capture::{Capture, CaptureError, CaptureOptions, IgnorePolicy, Session, holds_home};
 use crate::model::{
     Body, Content, Event, FileOp, Header, Outcome, Problem, ProblemKind, Scope, Seq, TapePath,
 };
@@ -317,15 +317,10 @@ fn below(path: &TapePath, root: &str) -> Option<TapePath> {
 }
 
 fn check_size(directory: &Path, options: &RecordingOptions) -> Result<(), RecordingError> {
-    // One that is not there is told when it is opened.
-    let Ok(directory) = directory.canonicalize() else {
-        return Ok(());
-    };
-    let home = options.home.as_deref();
-    let home = home.and_then(|home| home.canonicalize().ok());
-    let holds_home = home.is_some_and(|home| home.starts_with(&directory));
-    if (holds_home || directory.parent().is_none()) && !options.allows_home {
-        return Err(RecordingError::TooMuch(directory));
+    if !options.allows_home && holds_home(directory, options.home.as_deref()) {
+        let real = directory.canonicalize();
+        let real = real.unwrap_or_else(|_| directory.to_owned());
+        return Err(RecordingError::TooMuch(real));
     }
     Ok(())
 }
