@@ -31,6 +31,7 @@ mod seen;
 mod shell;
 mod survey;
 mod title;
+mod turns;
 mod view;
 mod words;
 mod writing;
@@ -45,6 +46,7 @@ pub use crate::import::lines::{Ending, Line};
 pub use importer::Importer;
 pub use preview::Preview;
 pub use survey::Survey;
+pub use turns::{Turn, returned, title_of_call, title_of_words};
 
 use crate::import::base::Base;
 use crate::import::{EventSink, Report};

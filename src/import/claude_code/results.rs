@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::model::{Micros, Outcome};
+use crate::model::{Body, Micros, Outcome};
 
 use super::record::{Block, Raw, Returned};
 
@@ -40,6 +40,50 @@ impl<'a> Outcomes<'a> {
             images,
             returned,
         }
+    }
+}
+
+/// The result that a tool's own object makes, where nobody says what the model saw of it.
+pub(super) fn of_response(response: &Value) -> Body {
+    let text = response.to_string();
+    let beside: Raw<'_> = serde_json::from_str(&text).unwrap_or_default();
+    let output = shown(response);
+    let returned: Returned<'_> = beside.read();
+    let is_error = response.get("is_error") == Some(&Value::Bool(true));
+    let message = response.as_str();
+    let (outcome, exit) = ended(is_error, &output, message, &returned);
+    let millis = returned.duration_ms.0.or(returned.total_duration_ms.0);
+    Body::ToolResult {
+        outcome,
+        exit,
+        duration: millis.map(|millis| millis.saturating_mul(1000)),
+        attachments: Vec::new(),
+        detail: detail(beside, &output),
+        output,
+    }
+}
+
+/// The words of a tool's own object: what a command printed, what a file holds, the texts of
+/// a list of blocks.
+fn shown(response: &Value) -> String {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    match response {
+        Value::String(words) => words.clone(),
+        Value::Array(blocks) => {
+            let texts: Vec<String> = blocks.iter().map(shown).collect();
+            texts.join("\n")
+        }
+        Value::Object(fields) if fields.contains_key("stdout") => {
+            let parts = [text(fields.get("stdout")), text(fields.get("stderr"))];
+            let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            parts.join("\n")
+        }
+        Value::Object(fields) => match (fields.get("file"), fields.get("content")) {
+            (Some(file @ Value::Object(_)), _) => text(file.get("content")),
+            (_, Some(content)) if !fields.contains_key("filePath") => shown(content),
+            _ => text(fields.get("text")),
+        },
+        _ => String::new(),
     }
 }
 
