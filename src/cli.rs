@@ -20,6 +20,7 @@ mod effects;
 mod environment;
 mod failure;
 mod fields;
+mod hook;
 mod import;
 mod interrupt;
 mod log;
@@ -126,6 +127,7 @@ enum Command {
     Checkout(checkout::Args),
     Restore(restore::Args),
     Record(record::Args),
+    Hook(hook::Args),
     Txn(txn::Args),
     Search(search::Args),
     Effects(effects::Args),
@@ -217,6 +219,7 @@ fn dispatch(
         Some(Command::Checkout(args)) => args.run(around, out),
         Some(Command::Restore(args)) => args.run(around, out),
         Some(Command::Record(args)) => args.run(around, out),
+        Some(Command::Hook(args)) => args.run(around, out),
         Some(Command::Txn(args)) => args.run(around, out),
         Some(Command::Search(args)) => args.run(around, out),
         Some(Command::Effects(args)) => args.run(around, out),

@@ -21,6 +21,7 @@ mod effects;
 mod environment;
 mod files;
 mod follow;
+mod hooks;
 mod import;
 mod left;
 mod like;
@@ -69,6 +70,10 @@ pub use conversation::{Spoken, Turn, Utterance};
 pub use effects::{LedgerRow, LedgerView, Standing};
 pub use environment::{EffectRow, EnvironmentView};
 pub use follow::{Anew, Look, Refresh, Watch};
+pub use hooks::{
+    Delivery, Door, Edit, EditError, Finished, HookPlaces, Inbox, Installed, Recorders, Spool,
+    Stop, deliver, install, installed, serve, uninstall,
+};
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};
 pub use left::{Left, LeftFocus, LeftView};
 pub use like::LikeView;

@@ -30,7 +30,7 @@
 //! | 2 tape | [`tape`] | the format, reader, index and its cache, blobs, recorder, verify, compact, watch |
 //! | 3 meaning | [`tools`], [`state`] | what an edit tool does to a file; what events do to files |
 //! | 4 effects | [`capture`], [`checkout`], [`sandbox`], [`effects`], [`transaction`] | what happens to the files of a directory; writing a tree to disk; running commands in a guarded view of one; what calls do elsewhere; transactions: open ones, commit, recovery, undo |
-//! | 5 engine | [`import`], [`replay`] | foreign formats; where two runs part and meet again |
+//! | 5 engine | [`import`], [`hook`], [`replay`] | foreign formats; an agent that tells of itself as it runs; where two runs part and meet again |
 //! | 6 façade | [`debugger`] | everything a shell can ask, as plain data |
 //! | 7 shells | [`cli`], [`tui`] | arguments and output; keys and drawing |
 //!
@@ -51,6 +51,8 @@
 //!   changed it.
 //! * A directory that is watched is only read: no entry of it is written, no link followed, and
 //!   nothing but a regular file opened.
+//! * The hooks of an agent never hold it up: they print nothing, end with 0, and wait for no
+//!   longer than a look at the workspace takes.
 //! * What is run as an effect was declared by the user, outside the workspace. No tape says
 //!   what to run.
 //! * The screen never waits: no file I/O, no parsing and no comparing on the drawing thread.
@@ -76,6 +78,7 @@ pub mod checkout;
 pub mod cli;
 pub mod debugger;
 pub mod effects;
+pub mod hook;
 pub mod import;
 pub mod model;
 pub mod replay;

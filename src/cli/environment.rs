@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-use crate::debugger::{IndexCache, Places};
+use crate::debugger::{HookPlaces, IndexCache, Places};
 
 /// Columns where nobody says how many there are.
 const COLUMNS: usize = 100;
@@ -20,6 +20,10 @@ const COLUMNS: usize = 100;
 pub(super) struct Environment {
     /// The user's directories.
     pub(super) places: Places,
+    /// Where recordings through hooks are kept, and where hooks meet their recorder.
+    pub(super) hooks: HookPlaces,
+    /// The directory of the project, where a hook was called.
+    pub(super) project: Option<PathBuf>,
     /// The user's home directory.
     pub(super) home: Option<PathBuf>,
     /// The user's own configuration, which need not be there.
@@ -63,6 +67,8 @@ impl Environment {
                 cache: index_cache(),
                 here: env::current_dir().ok(),
             },
+            hooks: hook_places(),
+            project: absolute("CLAUDE_PROJECT_DIR"),
             home: absolute("HOME"),
             configuration: user_directory("XDG_CONFIG_HOME", ".config")
                 .map(|directory| directory.join("jukebox.toml")),
@@ -101,6 +107,22 @@ fn index_cache() -> Option<IndexCache> {
     let written = program.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     let build = format!("{} {}", program.len(), written.as_nanos());
     Some(IndexCache::new(directory, &build))
+}
+
+/// Without a home directory everything is kept in the one for temporary files.
+fn hook_places() -> HookPlaces {
+    let user = rustix::process::geteuid().as_raw();
+    let temporary = env::temp_dir().join(format!("jukebox-{user}"));
+    let runtime = absolute("XDG_RUNTIME_DIR").map(|directory| directory.join("jukebox"));
+    let kept = |variable, below_home| {
+        user_directory(variable, below_home).unwrap_or_else(|| temporary.clone())
+    };
+    HookPlaces {
+        runtime: runtime.into_iter().chain([temporary.clone()]).collect(),
+        spools: kept("XDG_STATE_HOME", ".local/state").join("hooks"),
+        tapes: kept("XDG_DATA_HOME", ".local/share").join("recorded"),
+        home: absolute("HOME"),
+    }
 }
 
 /// The program's own directory in one of the user's, by the XDG specification.

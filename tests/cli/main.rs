@@ -3,12 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod agent;
 mod bad_input;
 mod checkouts;
 mod compares;
 mod diffs;
 mod effects;
 mod golden;
+mod hook_settings;
+mod hooks;
 mod hostile;
 #[path = "../support/hostile_tape.rs"]
 mod hostile_tape;

@@ -26,7 +26,7 @@ impl World {
         let world = Self {
             directory: TempDir::new().unwrap(),
         };
-        for below in ["work", "home"] {
+        for below in ["work", "home", "run"] {
             fs::create_dir(world.directory.path().join(below)).unwrap();
         }
         for name in fixtures {
@@ -66,6 +66,7 @@ impl World {
             .env("XDG_STATE_HOME", home.join("state"))
             .env("XDG_CACHE_HOME", home.join("cache"))
             .env("XDG_CONFIG_HOME", home.join("config"))
+            .env("XDG_RUNTIME_DIR", self.directory.path().join("run"))
             .env("TMPDIR", self.directory.path())
             .env("COLUMNS", "100")
             .env("TZ", "UTC")
