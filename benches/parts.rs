@@ -3,8 +3,8 @@
 //!     cargo bench --bench parts                  all of them
 //!     cargo bench --bench parts -- state diff    some of them
 //!
-//! The parts: index, state, events, diff, highlight, draw, recorder, capture, sandbox. A row names what is
-//! done, how long one of it takes, and how often that is the time of what stands beside
+//! The parts: index, state, events, diff, highlight, draw, recorder, capture, hook, sandbox. A
+//! row names what is done, how long one of it takes, and how often that is the time of what stands beside
 //! it: both in turn, in this process, medians of seven rounds. Where single cases matter
 //! it names the median and the 99th of a hundred instead. This prints and judges nothing.
 
@@ -22,6 +22,8 @@ mod draw;
 mod events;
 #[path = "parts/highlight.rs"]
 mod highlight;
+#[path = "parts/hook.rs"]
+mod hook;
 #[path = "parts/index.rs"]
 mod index;
 #[path = "parts/recorder.rs"]
@@ -47,7 +49,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 /// Measures a part and prints its rows.
 type Run = fn() -> Result;
 
-const PARTS: [(&str, Run); 9] = [
+const PARTS: [(&str, Run); 10] = [
     ("index", index::run),
     ("state", state::run),
     ("events", events::run),
@@ -56,6 +58,7 @@ const PARTS: [(&str, Run); 9] = [
     ("draw", draw::run),
     ("recorder", recorder::run),
     ("capture", capture::run),
+    ("hook", hook::run),
     ("sandbox", sandbox::run),
 ];
 
