@@ -75,7 +75,7 @@ pub use config::{Backend, Captured, Cause, Command, Config, Exit, Said, Status, 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::keep_only_socket;
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Abandoned, Sandbox, probe, serve};
+pub use elsewhere::{Abandoned, Changes, Sandbox, probe, serve};
 pub use error::{Guarantee, Missing, SandboxError};
 pub use finding::{Facts, Finding, Probe, Tested};
 #[cfg(target_os = "linux")]
@@ -88,7 +88,7 @@ pub use policy::{Limits, Policy, allowed_environment};
 #[cfg(target_os = "linux")]
 pub use probe::probe;
 #[cfg(target_os = "linux")]
-pub use session::Sandbox;
+pub use session::{Changes, Sandbox};
 
 /// The word that makes the program the helper.
 pub const HELPER_VERB: &str = "__sandbox";

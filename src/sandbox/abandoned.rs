@@ -49,7 +49,7 @@ impl Abandoned {
     /// What its commands changed in the workspace. Of a copied one, nothing is known any more.
     pub fn change_set(&self, workspace: &Path) -> Result<ChangeSet, SandboxError> {
         let stack = layers::read_stack(&self.path).map_err(SandboxError::layer(&self.path))?;
-        ChangeSet::of_layers(&layers::uppers(&self.path, &stack), workspace)
+        ChangeSet::of_layers(&layers::uppers(&self.path, &stack), workspace, &[])
     }
 
     /// Throws it away.

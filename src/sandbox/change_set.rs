@@ -69,10 +69,18 @@ pub enum Below {
 
 impl ChangeSet {
     /// What the layers in these directories say, the oldest first, of the workspace `base`.
-    /// Of the base nothing is asked but whether a path is there.
-    pub(super) fn of_layers(uppers: &[PathBuf], base: &Path) -> Result<Self, SandboxError> {
+    /// Of the base nothing is asked but whether a path is there. Of a path that was `unseen`,
+    /// it is no change that it is not there.
+    ///
+    /// Commands may be running: what goes while it is looked at is gone.
+    pub(super) fn of_layers(
+        uppers: &[PathBuf],
+        base: &Path,
+        unseen: &[PathBuf],
+    ) -> Result<Self, SandboxError> {
         let mut folding = Folding {
             base,
+            unseen,
             paths: BTreeMap::new(),
         };
         for upper in uppers {
@@ -116,6 +124,7 @@ enum Known {
 
 struct Folding<'a> {
     base: &'a Path,
+    unseen: &'a [PathBuf],
     /// By path below the workspace: its bytes put a directory before what it holds.
     paths: BTreeMap<Vec<u8>, Known>,
 }
@@ -124,17 +133,24 @@ impl Folding<'_> {
     /// Takes in the directory `below` of a layer.
     fn layer(&mut self, upper: &Path, below: &Path) -> Result<(), SandboxError> {
         let directory = upper.join(below);
-        let _lent = lend(&directory, READ_DIRECTORY).map_err(SandboxError::layer(&directory))?;
-        for name in list(&directory).map_err(SandboxError::layer(&directory))? {
+        let lent = there(lend(&directory, READ_DIRECTORY));
+        let Some(_lent) = lent.map_err(SandboxError::layer(&directory))? else {
+            return Ok(());
+        };
+        let names = there(list(&directory)).map_err(SandboxError::layer(&directory))?;
+        for name in names.unwrap_or_default() {
             let path = below.join(name);
             if path == Path::new(STATE_DIRECTORY) {
                 continue;
             }
             let content = upper.join(&path);
-            let found = fs::symlink_metadata(&content).map_err(SandboxError::layer(&content))?;
-            self.entry(upper, &path, &found)
-                .map_err(SandboxError::layer(&content))?;
-            if found.is_dir() {
+            let found = there(fs::symlink_metadata(&content));
+            let Some(found) = found.map_err(SandboxError::layer(&content))? else {
+                continue;
+            };
+            let entered = there(self.entry(upper, &path, &found));
+            let entered = entered.map_err(SandboxError::layer(&content))?;
+            if entered.is_some() && found.is_dir() {
                 self.layer(upper, &path)?;
             }
         }
@@ -148,7 +164,8 @@ impl Folding<'_> {
         let key = path.as_os_str().as_bytes().to_vec();
         let known = if is_whiteout(found) {
             self.forget_below(&key);
-            if !is_there(&self.base.join(path)) {
+            let is_unseen = self.unseen.iter().any(|unseen| unseen == path);
+            if is_unseen || !is_there(&self.base.join(path)) {
                 self.paths.remove(&key);
                 return Ok(());
             }
@@ -217,6 +234,14 @@ impl Folding<'_> {
 
 fn to_path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+/// What was asked of a path; `None`: it is gone.
+fn there<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
+    match asked {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        asked => asked.map(Some),
+    }
 }
 
 fn is_there(path: &Path) -> bool {

@@ -55,6 +55,15 @@ impl Sandbox {
         match self.0 {}
     }
 
+    /// The same, with looks at what the commands changed so far.
+    pub fn exec_watched(
+        &mut self,
+        _: &Command,
+        _: &mut dyn FnMut(Said<'_>, Changes<'_>) -> ControlFlow<()>,
+    ) -> Result<Exit, SandboxError> {
+        match self.0 {}
+    }
+
     /// Kills every process of the sandbox.
     pub fn stop(&mut self) -> Result<(), SandboxError> {
         match self.0 {}
@@ -83,6 +92,17 @@ impl Sandbox {
     /// Ends all processes and leaves the layers on disk.
     pub fn abandon(self) -> PathBuf {
         match self.0 {}
+    }
+}
+
+/// What the commands of a sandbox changed. There are none on this system.
+#[derive(Clone, Copy, Debug)]
+pub struct Changes<'a>(&'a Infallible);
+
+impl Changes<'_> {
+    /// What they changed so far.
+    pub fn read(&self) -> Result<ChangeSet, SandboxError> {
+        match *self.0 {}
     }
 }
 

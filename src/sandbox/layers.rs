@@ -38,13 +38,19 @@ pub(super) struct Layers {
     /// Numbers of the layers that count, the lowest first.
     stack: Vec<u32>,
     next: u32,
+    /// What looks as if it was not there, below the workspace.
+    unseen: Vec<PathBuf>,
     is_kept: bool,
     _lock: File,
 }
 
 impl Layers {
     /// Makes the directory below `parent`, or below the workspace's own.
-    pub(super) fn create(workspace: &Path, parent: Option<&Path>) -> Result<Self, SandboxError> {
+    pub(super) fn create(
+        workspace: &Path,
+        parent: Option<&Path>,
+        unseen: &[PathBuf],
+    ) -> Result<Self, SandboxError> {
         let parent = match parent {
             Some(parent) => parent.to_owned(),
             None => own_directory(workspace)?,
@@ -67,6 +73,7 @@ impl Layers {
             path: directory.keep(),
             stack: Vec::new(),
             next: 0,
+            unseen: unseen.to_vec(),
             is_kept: false,
             _lock: lock,
         })
@@ -85,6 +92,11 @@ impl Layers {
         uppers(&self.path, &self.stack)
     }
 
+    /// What looks as if it was not there, below the workspace.
+    pub(super) fn unseen(&self) -> &[PathBuf] {
+        &self.unseen
+    }
+
     /// The home directory's layer: an overlay's root has the mode and the owner of its upper
     /// directory.
     pub(super) fn add_home(&self, home: &Path) -> Result<(), SandboxError> {
@@ -101,15 +113,13 @@ impl Layers {
             make_layer(&path, workspace)?;
             // The layers lie in what they cover: the state directory looks deleted to all who
             // look from inside, so that no walk runs into them.
-            let nothing = rustix::fs::makedev(0, 0);
-            let state = path.join("upper").join(STATE_DIRECTORY);
-            mknodat(
-                CWD,
-                &state,
-                FileType::CharacterDevice,
-                Mode::empty(),
-                nothing,
-            )?;
+            white_out(&path.join("upper").join(STATE_DIRECTORY))?;
+            // What the first layer takes away, no later one shows again.
+            if number == 0 {
+                for unseen in &self.unseen {
+                    take_away(&path.join("upper"), workspace, unseen)?;
+                }
+            }
             Ok(())
         };
         make().map_err(SandboxError::layer(&path))?;
@@ -203,17 +213,44 @@ fn own_directory(workspace: &Path) -> Result<PathBuf, SandboxError> {
 
 /// `upper` and `work` below `path`, for a lower directory.
 fn make_layer(path: &Path, lower: &Path) -> io::Result<()> {
-    let lower = fs::metadata(lower)?;
-    let upper = path.join("upper");
     fs::create_dir(path.join("work"))?;
-    fs::create_dir(&upper)?;
-    if fs::metadata(&upper)?.uid() != lower.uid() {
+    make_like(&path.join("upper"), &fs::metadata(lower)?)
+}
+
+/// Makes a directory of a layer with the mode and, where that is allowed, the owner of the
+/// one that it lies over.
+fn make_like(upper: &Path, lower: &fs::Metadata) -> io::Result<()> {
+    fs::create_dir(upper)?;
+    if fs::metadata(upper)?.uid() != lower.uid() {
         let owner = Some(Uid::from_raw(lower.uid()));
         let group = Some(rustix::fs::Gid::from_raw(lower.gid()));
         // Who may not give files away is nobody else's owner, inside neither.
-        let _ = rustix::fs::chownat(CWD, &upper, owner, group, AtFlags::empty());
+        let _ = rustix::fs::chownat(CWD, upper, owner, group, AtFlags::empty());
     }
-    fs::set_permissions(&upper, fs::Permissions::from_mode(lower.mode() & 0o7777))
+    fs::set_permissions(upper, fs::Permissions::from_mode(lower.mode() & 0o7777))
+}
+
+/// Lets a path of the workspace look as if nothing was there. Where no directory holds it,
+/// nothing is.
+fn take_away(upper: &Path, workspace: &Path, path: &Path) -> io::Result<()> {
+    let (mut layer, mut lower) = (upper.to_owned(), workspace.to_owned());
+    for directory in path.parent().into_iter().flat_map(Path::components) {
+        layer.push(directory);
+        lower.push(directory);
+        match fs::symlink_metadata(&lower) {
+            Ok(found) if found.is_dir() && layer.exists() => {}
+            Ok(found) if found.is_dir() => make_like(&layer, &found)?,
+            _ => return Ok(()),
+        }
+    }
+    white_out(&upper.join(path))
+}
+
+/// What the kernel takes for a deletion.
+fn white_out(path: &Path) -> io::Result<()> {
+    let nothing = rustix::fs::makedev(0, 0);
+    let sort = FileType::CharacterDevice;
+    Ok(mknodat(CWD, path, sort, Mode::empty(), nothing)?)
 }
 
 /// Removes a tree whatever its modes forbid its owner. Follows no link.

@@ -92,6 +92,9 @@ pub struct Policy {
     pub home: Option<PathBuf>,
     /// Files and directories that look empty. What is not there is passed over.
     pub hidden: Vec<PathBuf>,
+    /// Paths below the workspace, relative to it, at which commands find nothing, whatever
+    /// is or comes there outside: they can be walked over, and belong to no change set.
+    pub unseen: Vec<PathBuf>,
     /// What a command may use.
     pub limits: Limits,
 }
@@ -103,6 +106,7 @@ impl Policy {
         Self {
             home: home.map(Path::to_owned),
             hidden: home.map(below).unwrap_or_default(),
+            unseen: Vec::new(),
             limits: Limits::default(),
         }
     }

@@ -71,7 +71,8 @@ impl Sandbox {
                 cure: "unmount it, or name a directory without mounts".to_owned(),
             });
         }
-        let layers = Layers::create(&workspace, config.layers.as_deref());
+        let unseen = &config.policy.unseen;
+        let layers = Layers::create(&workspace, config.layers.as_deref(), unseen);
         let mut layers = layers.map_err(|error| no_workspace(error.to_string()))?;
         let home = home_of(config, &workspace, &mounts);
         let mut copies = Copies::default();
@@ -154,6 +155,15 @@ impl Sandbox {
         command: &Command,
         sink: &mut dyn FnMut(Said<'_>) -> ControlFlow<()>,
     ) -> Result<Exit, SandboxError> {
+        self.exec_watched(command, &mut |said, _| sink(said))
+    }
+
+    /// The same; `sink` may look at what the commands changed so far as well.
+    pub fn exec_watched(
+        &mut self,
+        command: &Command,
+        sink: &mut dyn FnMut(Said<'_>, Changes<'_>) -> ControlFlow<()>,
+    ) -> Result<Exit, SandboxError> {
         if command.arguments.is_empty() {
             return Err(SandboxError::NoCommand);
         }
@@ -175,7 +185,13 @@ impl Sandbox {
         let streams = [input, write_output.as_fd(), write_error.as_fd()];
         self.helper.say(&run, &streams)?;
         drop((write_output, write_error));
-        let reply = self.listen(&mut [&mut output, &mut error], sink)?;
+        let mut left_open = std::mem::take(&mut self.left_open);
+        let changes = self.changes();
+        let streams = &mut [&mut output, &mut error];
+        let sink = &mut |said: Said<'_>| sink(said, changes);
+        let reply = listen(&self.helper, &mut left_open, streams, sink);
+        self.left_open = left_open;
+        let reply = reply?;
         let exit = match reply {
             Reply::Ended {
                 status,
@@ -265,10 +281,16 @@ impl Sandbox {
 
     /// What the commands changed so far. Works without the helper, too.
     pub fn change_set(&self) -> Result<ChangeSet, SandboxError> {
-        match self.backend {
-            Backend::Overlay => ChangeSet::of_layers(&self.layers.uppers(), &self.workspace),
-            Backend::Copy => self.copies.change_set(&self.seen),
-            Backend::Unguarded => Err(SandboxError::Unguarded),
+        self.changes().read()
+    }
+
+    fn changes(&self) -> Changes<'_> {
+        Changes {
+            backend: self.backend,
+            layers: &self.layers,
+            copies: &self.copies,
+            seen: &self.seen,
+            workspace: &self.workspace,
         }
     }
 
@@ -300,52 +322,75 @@ impl Sandbox {
             _ => Err(SandboxError::Lost),
         }
     }
+}
 
-    /// Reads both streams until the helper answers.
-    fn listen(
-        &mut self,
-        streams: &mut [&mut Capture; 2],
-        sink: &mut dyn FnMut(Said<'_>) -> ControlFlow<()>,
-    ) -> Result<Reply, SandboxError> {
-        let mut buffer = Vec::new();
-        let mut has_asked = false;
-        loop {
-            let mut sources = vec![PollFd::new(&self.helper.socket, PollFlags::IN)];
-            let ends = streams.iter().filter_map(|stream| stream.source());
-            sources.extend(ends.map(|end| PollFd::from_borrowed_fd(end, PollFlags::IN)));
-            let left = self
-                .left_open
-                .iter()
-                .map(|end| PollFd::new(end, PollFlags::IN));
-            sources.extend(left);
-            let waited = match poll(&mut sources, Some(&TICK)) {
-                Ok(ready) => ready,
-                Err(rustix::io::Errno::INTR) => 0,
-                Err(error) => return Err(SandboxError::Talk(error.into())),
-            };
-            let has_answer = sources
-                .first()
-                .is_some_and(|socket| !socket.revents().is_empty());
-            drop(sources);
-            let mut wish = if waited == 0 {
-                sink(Said::Nothing)
-            } else {
-                ControlFlow::Continue(())
-            };
-            // The command wrote all it will before the helper heard of its end. Whom it left
-            // may write for ever, and is heard for one more turn only.
-            for stream in streams.iter_mut() {
-                let (_, said) = stream.read(&mut buffer, sink).map_err(SandboxError::Talk)?;
-                wish = if said.is_break() { said } else { wish };
+/// What the commands of a sandbox changed, to be looked at while one runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Changes<'a> {
+    backend: Backend,
+    layers: &'a Layers,
+    copies: &'a Copies,
+    seen: &'a Path,
+    workspace: &'a Path,
+}
+
+impl Changes<'_> {
+    /// What they changed so far. Costs as much as there is of it.
+    pub fn read(&self) -> Result<ChangeSet, SandboxError> {
+        match self.backend {
+            Backend::Overlay => {
+                let uppers = self.layers.uppers();
+                ChangeSet::of_layers(&uppers, self.workspace, self.layers.unseen())
             }
-            self.left_open.retain(|end| discard(end, &mut buffer));
-            if wish.is_break() && !has_asked {
-                has_asked = true;
-                self.helper.say(&Request::End, &[])?;
-            }
-            if has_answer {
-                return self.helper.hear();
-            }
+            Backend::Copy => self.copies.change_set(self.seen),
+            Backend::Unguarded => Err(SandboxError::Unguarded),
+        }
+    }
+}
+
+/// Reads both streams until the helper answers.
+fn listen(
+    helper: &Helper,
+    left_open: &mut Vec<OwnedFd>,
+    streams: &mut [&mut Capture; 2],
+    sink: &mut dyn FnMut(Said<'_>) -> ControlFlow<()>,
+) -> Result<Reply, SandboxError> {
+    let mut buffer = Vec::new();
+    let mut has_asked = false;
+    loop {
+        let mut sources = vec![PollFd::new(&helper.socket, PollFlags::IN)];
+        let ends = streams.iter().filter_map(|stream| stream.source());
+        sources.extend(ends.map(|end| PollFd::from_borrowed_fd(end, PollFlags::IN)));
+        let left = left_open.iter();
+        let left = left.map(|end| PollFd::new(end, PollFlags::IN));
+        sources.extend(left);
+        let waited = match poll(&mut sources, Some(&TICK)) {
+            Ok(ready) => ready,
+            Err(rustix::io::Errno::INTR) => 0,
+            Err(error) => return Err(SandboxError::Talk(error.into())),
+        };
+        let has_answer = sources
+            .first()
+            .is_some_and(|socket| !socket.revents().is_empty());
+        drop(sources);
+        let mut wish = if waited == 0 {
+            sink(Said::Nothing)
+        } else {
+            ControlFlow::Continue(())
+        };
+        // The command wrote all it will before the helper heard of its end. Whom it left
+        // may write for ever, and is heard for one more turn only.
+        for stream in streams.iter_mut() {
+            let (_, said) = stream.read(&mut buffer, sink).map_err(SandboxError::Talk)?;
+            wish = if said.is_break() { said } else { wish };
+        }
+        left_open.retain(|end| discard(end, &mut buffer));
+        if wish.is_break() && !has_asked {
+            has_asked = true;
+            helper.say(&Request::End, &[])?;
+        }
+        if has_answer {
+            return helper.hear();
         }
     }
 }
