@@ -53,6 +53,7 @@
 
 mod account;
 mod base;
+pub mod call;
 mod commit;
 mod error;
 mod fs;
@@ -60,6 +61,7 @@ mod history;
 pub mod hold;
 mod journal;
 mod layout;
+mod live;
 mod open;
 mod outcome;
 mod plan;

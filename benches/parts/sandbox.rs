@@ -60,6 +60,7 @@ fn commits(place: &Path, files: usize) -> Result {
             isolation: Isolation::Writes,
             tape: place.join(format!("{files}-{round}.jsonl")),
             surroundings: jukebox::effects::Surroundings::default(),
+            prompt: None,
         })?;
         let mut command = Command::new(["/bin/sh", "-c", &script]);
         let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());

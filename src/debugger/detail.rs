@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::title::{title_of, words_of};
 use super::{Debugger, EventRow, ReadError, Section, Spot, StepDetail};
 use crate::model::{BlockKind, Body, Event, Kind, ModelBlock, Seq, Usage};
+use crate::tape::frame_of;
 use crate::text::{SafeText, json};
 
 /// Lines of a section that are made; more are counted.
@@ -25,11 +26,22 @@ impl Debugger {
         };
         let mut sections = Vec::new();
         let mut events = Vec::new();
+        // What a call writes while it runs is told again by its result.
+        let mut so_far = String::new();
         let mut rest = self.events_of(step);
         for (position, _) in rest.by_ref().take(MAX_EVENTS) {
             let event = self.tape.event(position)?;
-            sections.extend(sections_of(&event));
+            match frame_of(&event).filter(|_| event.head.call.is_some()) {
+                Some((_, text)) => so_far.push_str(text),
+                None => sections.extend(sections_of(&event)),
+            }
+            if let Body::ToolResult { .. } = event.body {
+                so_far.clear();
+            }
             events.push(self.event_row(line, position, &event)?);
+        }
+        if !so_far.is_empty() {
+            sections.push(text_section("output so far", &so_far));
         }
         Ok(StepDetail {
             row,

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::base::Base;
+use super::call;
+use super::open::Begin;
 use super::outcome::{Outcome, Outcomes, Written};
 use super::plan::Fingerprint;
 use crate::capture::{Caps, Capture, CaptureError, CaptureOptions, Hearing, Stood};
@@ -19,7 +20,7 @@ use crate::model::{
     BlobHash, Body, Content, Event, FileChange, FileOp, Header, Outcome as Ended, Seq,
     SnapshotReason, TapePath,
 };
-use crate::sandbox::{self, Cause, Exit, SandboxError, Status};
+use crate::sandbox;
 use crate::tape::{Directory, FileNode, Node, RecordError, Recorder, RecorderOptions};
 
 /// The tape, while the transaction is open.
@@ -30,6 +31,8 @@ pub(super) struct Account {
     capture: Capture,
     txn: String,
     calls: u64,
+    /// How the run ends, as far as is known.
+    ended: Ended,
     /// The bytes of files in layers, by name.
     hashes: BTreeMap<PathBuf, (Written, BlobHash)>,
 }
@@ -56,14 +59,14 @@ impl Seen {
 impl Account {
     /// Begins the tape: what stands in the workspace goes on it, and into the base.
     pub(super) fn begin(
-        tape: &Path,
-        txn: &str,
+        begin: &Begin,
         workspace: &Path,
         covers: Map<String, Value>,
         base: &mut Base,
     ) -> Result<Self, AccountError> {
         let options = CaptureOptions {
             hearing: Hearing::Never,
+            tape: Some(begin.tape.clone()),
             ..CaptureOptions::default()
         };
         let mut capture = Capture::workspace(workspace, options)?;
@@ -74,7 +77,7 @@ impl Account {
             covers: all,
             ..Header::default()
         };
-        let mut recorder = Recorder::create(tape, header, RecorderOptions::default())?;
+        let mut recorder = Recorder::create(&begin.tape, header, RecorderOptions::default())?;
         capture.start(&mut |path, stood| {
             let node = match stood {
                 Stood::Directory(mode) => {
@@ -110,10 +113,18 @@ impl Account {
         let mut account = Self {
             recorder,
             capture,
-            txn: txn.to_owned(),
+            txn: begin.id.clone(),
             calls: 0,
             hashes: BTreeMap::new(),
+            ended: Ended::Ok,
         };
+        if let Some(text) = begin.prompt.clone() {
+            account.recorder.append(Event::new(Body::Prompt {
+                role: "user".to_owned(),
+                text,
+                attachments: Vec::new(),
+            }))?;
+        }
         account.edge(Body::TxnBegin)?;
         Ok(account)
     }
@@ -134,75 +145,37 @@ impl Account {
     pub(super) fn call(&mut self, command: &sandbox::Command) -> Result<String, RecordError> {
         self.calls += 1;
         let call = format!("c{}", self.calls);
-        let words = command.arguments.iter();
-        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-        let timeout = command.timeout.map(|timeout| timeout.as_millis() as u64);
-        let mut event = Event::new(Body::ToolCall {
-            name: "exec".to_owned(),
-            arguments: json!({ "command": words, "timeout_ms": timeout }),
-        });
-        event.head.title = Some(words.join(" "));
-        self.append(event, Some(&call))?;
+        self.append(call::begins(command), Some(&call))?;
         Ok(call)
     }
 
-    /// What a call came to. `left_out` changes of its are not on the tape.
-    pub(super) fn result(
+    /// Something that belongs to a call, or to the whole of it.
+    pub(super) fn append(
         &mut self,
-        call: &str,
-        exit: &Result<Exit, SandboxError>,
-        said: Said,
-        left_out: usize,
+        mut event: Event,
+        call: Option<&str>,
     ) -> Result<(), RecordError> {
-        let mut output = String::from_utf8_lossy(&said.kept).into_owned();
-        let (outcome, code, duration) = match exit {
-            Ok(exit) => {
-                let outcome = match (exit.cause, exit.status) {
-                    (Cause::Timeout | Cause::Asked, _) => Ended::Interrupted,
-                    (Cause::Itself, Status::Code(0)) => Ended::Ok,
-                    (Cause::Itself, _) => Ended::Failed,
-                };
-                (outcome, Some(exit.status.code()), Some(exit.duration))
-            }
-            Err(error @ SandboxError::NotStarted(_)) => {
-                output.push_str(&error.to_string());
-                (Ended::Failed, Some(error.code()), None)
-            }
-            Err(error) => {
-                output.push_str(&error.to_string());
-                (Ended::Interrupted, None, None)
-            }
-        };
-        let mut detail = Map::new();
-        for (what, count) in [("dropped", said.dropped), ("left_out", left_out as u64)] {
-            if count > 0 {
-                detail.insert(what.to_owned(), count.into());
-            }
-        }
-        let event = Event::new(Body::ToolResult {
-            outcome,
-            exit: code.map(i32::from),
-            output,
-            duration: duration.map(micros),
-            attachments: Vec::new(),
-            detail: if detail.is_empty() {
-                Value::Null
-            } else {
-                Value::Object(detail)
-            },
-        });
-        self.append(event, Some(call))
+        event.head.txn = Some(self.txn.clone());
+        event.head.call = call.map(str::to_owned);
+        self.recorder.append(event).map(|_| ())
     }
 
-    /// What became of the files between two moments; how many paths of them the tape leaves
-    /// out. Without a call, somebody it left behind did it.
+    /// The run ends like this.
+    pub(super) fn end_as(&mut self, ended: Ended) {
+        self.ended = ended;
+    }
+
+    /// What became of the files between two moments. Without a call, somebody it left behind
+    /// did it.
     pub(super) fn changes(
         &mut self,
-        (before, after): (&Outcomes, &Outcomes),
+        (before, outcomes): (&Outcomes, Outcomes),
         base: &Base,
         call: Option<&str>,
-    ) -> Result<usize, AccountError> {
+    ) -> Result<Told, AccountError> {
+        let after = &outcomes;
         let mut left_out = 0;
+        let mut gone = Vec::new();
         let mut pending = Vec::new();
         let both = before.keys().chain(after.keys());
         let both: std::collections::BTreeSet<&TapePath> = both.collect();
@@ -242,7 +215,15 @@ impl Account {
                 (_, Seen::Link(target)) => (FileOp::Symlink { target }, None),
                 (old, Seen::File { .. }) => {
                     if let Some(Outcome::File(written)) = after.get(path) {
-                        self.write(path, written, old, call)?;
+                        match self.write(path, written, old, call) {
+                            // Somebody who is still running took it away meanwhile.
+                            Err(AccountError::Layer { source, .. })
+                                if source.kind() == io::ErrorKind::NotFound =>
+                            {
+                                gone.push(path.clone());
+                            }
+                            written => written?,
+                        }
                     }
                     continue;
                 }
@@ -254,7 +235,14 @@ impl Account {
             };
             self.change(change, call)?;
         }
-        Ok(left_out)
+        let mut outcomes = outcomes;
+        for path in gone {
+            match before.get(&path) {
+                Some(before) => outcomes.insert(path, before.clone()),
+                None => outcomes.remove(&path),
+            };
+        }
+        Ok(Told { left_out, outcomes })
     }
 
     fn write(
@@ -352,32 +340,17 @@ impl Account {
         Ok(self.append(Event::new(Body::File(change)), call)?)
     }
 
-    fn append(&mut self, mut event: Event, call: Option<&str>) -> Result<(), RecordError> {
-        event.head.txn = Some(self.txn.clone());
-        event.head.call = call.map(str::to_owned);
-        self.recorder.append(event).map(|_| ())
-    }
-
     /// Ends the tape.
     pub(super) fn close(self) -> Result<(), RecordError> {
-        self.recorder.close(Ended::Ok).map(|_| ())
+        self.recorder.close(self.ended).map(|_| ())
     }
 }
 
-/// What a command said, as much of it as a tape keeps.
-#[derive(Debug, Default)]
-pub(super) struct Said {
-    kept: Vec<u8>,
-    dropped: u64,
-}
-
-impl Said {
-    pub(super) fn take(&mut self, bytes: &[u8]) {
-        let room = sandbox::Command::CAPTURE as usize - self.kept.len();
-        let kept = bytes.get(..room).unwrap_or(bytes);
-        self.kept.extend_from_slice(kept);
-        self.dropped += (bytes.len() - kept.len()) as u64;
-    }
+/// What the tape says of the files, after it was told.
+pub(super) struct Told {
+    /// Paths that the tape leaves out.
+    pub(super) left_out: usize,
+    pub(super) outcomes: Outcomes,
 }
 
 /// What happened cannot be told.
@@ -389,8 +362,4 @@ pub(super) enum AccountError {
     Capture(#[from] CaptureError),
     #[error("`{}`: {source}", path.display())]
     Layer { path: PathBuf, source: io::Error },
-}
-
-fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

@@ -21,8 +21,8 @@ mod salvage;
 mod serve;
 mod wire;
 
-pub use registry::{Entry, HeldState, LookUpError, Registry};
-pub use remote::{Held, HoldBegin, HoldError, begin};
+pub use registry::{Entry, HeldState, LookUpError, Noted, Registry};
+pub use remote::{Held, HoldBegin, HoldError, begin, new_id};
 pub use salvage::{SalvageError, Salvaged, salvage};
 pub use serve::serve;
 pub use wire::{CallRequest, Ended};

@@ -16,14 +16,16 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
-use super::account::{Account, AccountError, Said};
+use super::account::{Account, AccountError};
 use super::base::{Base, is_forbidden};
+use super::call;
+use super::live::{self, Live};
 use super::outcome::{Outcome, Outcomes, outcomes};
 use super::plan::{Fingerprint, Operation, Plan, Supply, Want};
 use super::{Committed, Pending, Preview, TransactionError, Workspace};
 use crate::capture::CaptureError;
 use crate::effects::{ConfigError, EffectError, RolledBack, Sent, Surroundings};
-use crate::model::{Body, TapePath};
+use crate::model::{Body, Event, TapePath};
 use crate::sandbox::{self, ChangeSet, Exit, Missing, Sandbox, SandboxError};
 use crate::tape::RecordError;
 use crate::text::SafeText;
@@ -63,6 +65,8 @@ pub struct Begin {
     pub tape: PathBuf,
     /// What its effects find around them.
     pub surroundings: Surroundings,
+    /// What was asked for, where it is one thing: it opens the tape.
+    pub prompt: Option<String>,
 }
 
 /// An open transaction did not do what it was asked for. What it has done is still there, and
@@ -194,7 +198,7 @@ impl Transaction {
         let guard = format!("commands run in a sandbox: {}", sandbox.backend().as_str());
         covers.insert("sandbox".to_owned(), guard.into());
         covers.insert("isolation".to_owned(), begin.isolation.as_str().into());
-        let account = Account::begin(&begin.tape, &begin.id, &root, covers, &mut base)?;
+        let account = Account::begin(begin, &root, covers, &mut base)?;
         if begin.isolation == Isolation::Base {
             base.know_all(&workspace)?;
         }
@@ -221,21 +225,40 @@ impl Transaction {
         command: &sandbox::Command,
         sink: &mut dyn FnMut(sandbox::Said<'_>) -> ControlFlow<()>,
     ) -> Result<Exit, OpenTransactionError> {
-        let (sandbox, account) = self.parts()?;
+        let workspace = Workspace::open(&self.workspace)?;
+        let (Some(sandbox), Some(account)) = (&mut self.sandbox, &mut self.account) else {
+            return Err(OpenTransactionError::Over);
+        };
         let call = account.call(command)?;
-        let mut kept = Said::default();
-        let exit = sandbox.exec(command, &mut |said| {
-            if let sandbox::Said::Bytes(_, bytes) = said {
-                kept.take(bytes);
+        let parts = (account, &mut self.base);
+        let mut live = Live::new(parts, &workspace, &mut self.outcomes, &call);
+        let mut untold = Ok(());
+        let exit = sandbox.exec_watched(command, &mut |said, changes| {
+            if untold.is_ok() {
+                untold = live.hear(said, changes);
             }
-            sink(said)
+            match (&untold, sink(said)) {
+                // What cannot be told is not to go on.
+                (Err(_), _) => ControlFlow::Break(()),
+                (Ok(()), wish) => wish,
+            }
         });
+        untold?;
+        let said = live.finish()?;
         let left_out = match &exit {
             Err(SandboxError::Lost) => 0,
             _ => self.look(Some(&call))?,
         };
-        self.parts()?.1.result(&call, &exit, kept, left_out)?;
+        let result = call::ends(&exit, said, left_out);
+        self.parts()?.1.append(result, Some(&call))?;
         Ok(exit?)
+    }
+
+    /// The run ends like this, and not well in any case.
+    pub fn end_as(&mut self, outcome: crate::model::Outcome) {
+        if let Some(account) = &mut self.account {
+            account.end_as(outcome);
+        }
     }
 
     /// Remembers what the workspace is, under a name. Every process is killed first.
@@ -336,6 +359,20 @@ impl Transaction {
         self.account.is_none()
     }
 
+    /// Ends all processes and the tape, and leaves what was written on disk, for somebody to
+    /// look at; `why` stands on the tape.
+    pub fn abandon(mut self, why: &str) -> Result<(), OpenTransactionError> {
+        if let Some(sandbox) = self.sandbox.take() {
+            sandbox.abandon();
+        }
+        if let Some(mut account) = self.account.take() {
+            let text = why.to_owned();
+            account.append(Event::new(Body::Note { text }), None)?;
+            account.close()?;
+        }
+        Ok(())
+    }
+
     fn take_back(&mut self) -> Result<(), OpenTransactionError> {
         self.sandbox = None;
         if let Some(mut account) = self.account.take() {
@@ -353,7 +390,7 @@ impl Transaction {
     }
 
     /// Kills every process, and tells what those did whom the calls had left.
-    fn settle(&mut self) -> Result<(), OpenTransactionError> {
+    pub fn settle(&mut self) -> Result<(), OpenTransactionError> {
         self.parts()?.0.stop()?;
         self.look(None)?;
         Ok(())
@@ -365,13 +402,11 @@ impl Transaction {
         let set = self.change_set()?;
         let now = outcomes(&set, &self.base);
         let workspace = Workspace::open(&self.workspace)?;
-        for path in now.keys() {
-            self.base.pin(path, &workspace)?;
-        }
+        live::pin(&mut self.base, &workspace, &self.outcomes, &now)?;
         let account = self.account.as_mut().ok_or(OpenTransactionError::Over)?;
-        let left_out = account.changes((&self.outcomes, &now), &self.base, call)?;
-        self.outcomes = now;
-        Ok(left_out)
+        let told = account.changes((&self.outcomes, now), &self.base, call)?;
+        self.outcomes = told.outcomes;
+        Ok(told.left_out)
     }
 
     fn change_set(&self) -> Result<ChangeSet, OpenTransactionError> {

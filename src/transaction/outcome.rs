@@ -37,6 +37,26 @@ pub(super) struct Written {
     changed: (i64, i64),
 }
 
+impl Written {
+    /// The same, but equal to no file that is found: what was read of it may be half of what
+    /// somebody was writing.
+    pub(super) fn unsure(self) -> Self {
+        Self { inode: 0, ..self }
+    }
+
+    #[cfg(test)]
+    pub(super) fn sample(len: u64) -> Self {
+        Self {
+            content: "a".into(),
+            mode: 0o644,
+            len,
+            mtime: (0, 0),
+            inode: 1,
+            changed: (0, 0),
+        }
+    }
+}
+
 /// Lays a change set over what was there.
 pub(super) fn outcomes(set: &ChangeSet, base: &Base) -> Outcomes {
     let mut outcomes = Outcomes::new();

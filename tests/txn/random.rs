@@ -51,6 +51,7 @@ fn try_sets(seeds: std::ops::RangeInclusive<u64>) {
             isolation: Isolation::Writes,
             tape: tape.clone(),
             surroundings: jukebox::effects::Surroundings::default(),
+            prompt: None,
         };
         let mut transaction = Transaction::begin(&begin).unwrap();
         let before = tree(&workspace);

@@ -14,6 +14,7 @@ mod line;
 mod loose;
 mod object;
 mod scan;
+mod stream;
 
 pub use carry::{Carried, carry_line};
 pub use content::{BlobParts, decode_blob, snapshot_directories};
@@ -27,3 +28,4 @@ pub use given::{Fault, decode_given};
 pub use head::{Enc, RawHead};
 pub use line::{Line, LineError, parse_record};
 pub use scan::{FieldPlace, find_fields, read_fields, scan_head, scan_head_into};
+pub use stream::{frame_event, frame_of};

@@ -169,6 +169,27 @@ impl Registry {
         Ok(lock)
     }
 
+    /// Writes down a transaction that this process holds by itself and answers to nobody
+    /// about, so that it is found as an abandoned one, should the process be killed.
+    pub fn note(
+        &self,
+        id: &str,
+        [workspace, tape, layers]: [&Path; 3],
+        began: u64,
+    ) -> Result<Noted, LookUpError> {
+        let lock = self.hold(id)?;
+        self.put(&Entry::new(
+            id,
+            [workspace, tape, Path::new(""), layers],
+            began,
+        ))?;
+        Ok(Noted {
+            registry: self.clone(),
+            id: id.to_owned(),
+            _lock: lock,
+        })
+    }
+
     /// Forgets one, and those that were committed long ago.
     pub fn forget(&self, id: &str) {
         // What cannot be removed now is abandoned, and can be dropped.
@@ -187,6 +208,26 @@ impl Registry {
 
     fn of(&self, id: &str) -> PathBuf {
         self.directory.join(id)
+    }
+}
+
+/// A transaction that was written down. Dropped, it is abandoned.
+#[derive(Debug)]
+pub struct Noted {
+    registry: Registry,
+    id: String,
+    _lock: File,
+}
+
+impl Noted {
+    /// It has ended, and nothing is left of it.
+    pub fn forget(self) {
+        self.registry.forget(&self.id);
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.id
     }
 }
 

@@ -109,7 +109,7 @@ pub fn begin(begin: &HoldBegin) -> Result<String, HoldError> {
 }
 
 /// Random digits: no two transactions of a user share their first few.
-fn new_id() -> String {
+pub fn new_id() -> String {
     let id = uuid::Uuid::now_v7().simple().to_string();
     // The first digits of such an id are the time.
     let start = id.len().saturating_sub(DIGITS);

@@ -97,6 +97,7 @@ impl Holder {
             isolation: setup.isolation,
             tape: tape.clone(),
             surroundings: setup.surroundings.clone(),
+            prompt: None,
         })?;
         let socket = runtime.join(&setup.id);
         let listen = || {
