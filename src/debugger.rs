@@ -11,6 +11,7 @@ mod agents;
 mod behind;
 mod change_list;
 mod checkout;
+mod command;
 mod compact;
 mod compare;
 mod context;
@@ -60,6 +61,9 @@ pub use change_list::ChangeList;
 pub use checkout::{
     Checkout, CheckoutError, CheckoutOptions, CheckoutReport, CheckoutRow, Doubt, OutsideLinks,
     Skipped,
+};
+pub use command::{
+    Cause, CommandError, CommandOptions, CommandRun, CommandStatus, Exit, Kept, Said, code_of,
 };
 pub use compact::{CompactError, CompactOptions, Compacted};
 pub use compare::{Alignment, LeafRow, Pair, Parts, Relation, Stretch, Tally};

@@ -84,6 +84,11 @@ pub(super) fn is_agreed(question: &str, out: &mut Output) -> Result<bool, Failur
     let question = SafeText::line(&format!("{question} [y/N]"));
     out.line(Style::Strong, &question)?;
     out.flush()?;
+    Ok(is_yes()?)
+}
+
+/// Whether the answer is yes.
+pub(super) fn is_yes() -> io::Result<bool> {
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

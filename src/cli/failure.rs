@@ -8,8 +8,8 @@ use std::io;
 use color_eyre::config::{HookBuilder, Theme};
 
 use crate::debugger::{
-    CheckoutError, CompactError, ConfigError, EffectError, HoldError, ImportError, LocateError,
-    LookUpError, OpenError, OpenTransactionError, QueryError, ReadError, RecordError,
+    CheckoutError, CommandError, CompactError, ConfigError, EffectError, HoldError, ImportError,
+    LocateError, LookUpError, OpenError, OpenTransactionError, QueryError, ReadError, RecordError,
     RecordingError, SalvageError, SandboxError, TransactionError, UnfinishedError,
 };
 use crate::model::{PathError, PlaceError};
@@ -339,6 +339,24 @@ impl From<OpenTransactionError> for Failure {
                 "{line}; nothing was done: `jukebox txn recover --dir DIR` finishes it first"
             )),
             _ => Self::machine(line),
+        }
+    }
+}
+
+impl From<CommandError> for Failure {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::Open(OpenTransactionError::Record(error @ RecordError::Exists(_))) => {
+                Self::conflict(format!("{error}; nothing was run: name a new file"))
+            }
+            CommandError::Open(error) => error.into(),
+            CommandError::TooMuch(_) => Self::unusable(format!(
+                "{error}; nothing was run: --dir names the workspace, or say --allow-home"
+            )),
+            CommandError::Workspace { .. } => {
+                Self::unusable(format!("{error}; nothing was run: --dir takes a directory"))
+            }
+            CommandError::LookUp(error) => error.into(),
         }
     }
 }

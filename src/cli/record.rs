@@ -1,48 +1,58 @@
-//! `jukebox record`: events from standard input, written as a tape while they come.
+//! `jukebox record`: a run, recorded while it happens: a command that is run in the sandbox,
+//! or whatever says on standard input what it does.
 
-use std::io::{self, BufRead as _};
+mod command;
+mod stdin;
+
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
-use serde_json::json;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::output::{Output, warn};
-use crate::debugger::{Recording, RecordingOptions, Reply, SyncPolicy};
-use crate::model::{Outcome, WallTime};
+use crate::debugger::{RecordingOptions, SyncPolicy};
+use crate::model::WallTime;
 
-/// Lines that wait to be recorded: whoever writes faster waits.
-const QUEUE: usize = 64;
-
-/// Record a run: events as JSON lines from standard input
+/// Record a run: a command in the sandbox, or events as JSON lines from standard input
 #[derive(Debug, clap::Args)]
-#[command(after_help = HELP)]
+#[command(
+    after_help = HELP,
+    override_usage = "jukebox record [OPTIONS] -- CMD…\n       jukebox record --stdin [OPTIONS]"
+)]
 pub(super) struct Args {
-    /// Read events from standard input, one JSON object a line
-    #[arg(long, required = true)]
-    stdin: bool,
-    /// The tape, a new file; without it, one here that is called by the time
+    /// The tape, a new file; without it, one that is called by the time: of a command in
+    /// .jukebox/tapes of the workspace, of events here
     #[arg(short, long, value_name = "TAPE")]
     output: Option<PathBuf>,
-    /// Record what each tool call changes in this directory; the first one is the workspace
-    #[arg(long, value_name = "DIR")]
-    watch: Vec<PathBuf>,
-    /// Watch the home directory, or one that holds it
+    /// Record the home directory, too, or one that holds it
     #[arg(long)]
     allow_home: bool,
+    #[command(flatten)]
+    command: command::CommandArgs,
+    /// Read events from standard input, one JSON object a line
+    #[arg(long, required_unless_present = "command", conflicts_with_all = command::OPTIONS)]
+    stdin: bool,
+    /// Record what each tool call changes in this directory; the first one is the workspace
+    #[arg(long, value_name = "DIR", requires = "stdin", help_heading = FROM_STDIN)]
+    watch: Vec<PathBuf>,
     /// Record files that .gitignore names, too
-    #[arg(long)]
+    #[arg(long, requires = "stdin", help_heading = FROM_STDIN)]
     no_ignore: bool,
     /// When events are on disk, should the machine lose power
-    #[arg(long, value_enum, default_value_t = Sync::Effects, value_name = "WHEN")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Sync::Effects,
+        value_name = "WHEN",
+        help_heading = FROM_STDIN
+    )]
     sync: Sync,
 }
+
+/// Heads the options of `--stdin`.
+const FROM_STDIN: &str = "Options with --stdin";
 
 /// When events are on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -56,11 +66,32 @@ enum Sync {
 }
 
 const HELP: &str = "\
-A line is an event of a tape, such as {\"kind\":\"tool.call\",\"call\":\"c1\",\"name\":\"bash\",\"args\":{}};
-its number, its time, hashes and lengths are filled in. Each line is answered on standard output
-by one JSON object: seq (its number) and changes (files that were found changed before it); or
-error (what is wrong, a sentence), kind (a word), line and byte (in the input, from 1 and 0).
-Nothing of a line that is refused is recorded, and the run goes on.
+A command runs in the workspace, which it sees at its own path, and nothing it does there is real
+before it is committed: all of it, or nothing. It has no network, and those variables of the
+environment that say how to work and hold no secret, and those of --env. What it writes comes
+through as it is, as it comes, and goes on the tape with every file that it changes, while it
+runs: `jukebox open TAPE --follow` in another terminal shows it. It reads standard input if that
+is a pipe or a file, and nothing from a terminal: programs that want one do not work. What it
+leaves running is ended with it.
+
+When it has ended, --ask shows what it changed and asks; without a terminal, --commit or
+--rollback must say what is to become of it. --commit commits if the command came to its own end,
+whatever its code, and not if it was interrupted, killed or out of time. If somebody else changed
+the same files meanwhile, that is a conflict: nothing is written, and what the command wrote is
+kept for `jukebox txn recover`. --unsafe-no-sandbox runs it with no guard at all: it writes the
+workspace itself, and there is nothing to commit or to roll back.
+
+Ends with the command's own code, or 128 and the number of the signal that ended it; 126 if it
+cannot be run, 127 if it is not there, 125 if it is Jukebox that failed; 3 after a conflict; 4 if
+the machine allows no sandbox (`jukebox doctor` says why). Ctrl-C and --timeout ask it to end
+(SIGTERM), and two seconds later kill it.
+
+With --stdin, a line is an event of a tape, such as
+{\"kind\":\"tool.call\",\"call\":\"c1\",\"name\":\"bash\",\"args\":{}}; its number, its time, hashes and lengths
+are filled in. Each line is answered on standard output by one JSON object: seq (its number) and
+changes (files that were found changed before it); or error (what is wrong, a sentence), kind (a
+word), line and byte (in the input, from 1 and 0). Nothing of a line that is refused is recorded,
+and the run goes on.
 
 Kinds: prompt, model.request, model.response, tool.call, tool.result, fs.*, blob, txn.*, branch,
 agent.start, agent.end, raw, effect.*, stream.frame, input.*, note; `tape` as the first line
@@ -75,24 +106,18 @@ What was answered is on the tape, even if this program is killed at once; --sync
 of power spares. Ends at the end of the input; on SIGINT, SIGTERM and SIGHUP it writes the end
 of the tape first, and ends with 128 and the signal's number.";
 
-/// What happens next.
-enum Next {
-    /// A line, with its newline where it has one.
-    Line(Vec<u8>),
-    /// The input is at its end, or cannot be read any further.
-    End(Option<io::Error>),
-    /// Somebody wants it to stop.
-    Signal(i32),
-}
-
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
+        let output = self.output.as_deref();
+        if !self.stdin {
+            return self.command.run(output, self.allow_home, around, out);
+        }
         let tape = self.output.clone().unwrap_or_else(|| {
             let name = name_of(SystemTime::now());
             warn(&format!("recording to {name}"));
             name.into()
         });
-        let recording = Recording::prepare(RecordingOptions {
+        let options = RecordingOptions {
             tape,
             watch: self.watch.clone(),
             home: around.home.clone(),
@@ -103,11 +128,8 @@ impl Args {
                 Sync::Always => SyncPolicy::Always,
                 Sync::None => SyncPolicy::None,
             },
-        })?;
-        let (sender, next) = sync_channel(QUEUE);
-        listen(sender.clone())?;
-        read(sender)?;
-        record(recording, &next, out)
+        };
+        stdin::run(options, out)
     }
 }
 
@@ -116,102 +138,4 @@ fn name_of(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let time = WallTime(i64::try_from(since.as_secs()).unwrap_or(0) * 1_000_000);
     format!("run-{}.jsonl", time.to_string().replace(':', "-"))
-}
-
-/// Records what comes until it ends.
-fn record(
-    mut recording: Recording,
-    next: &Receiver<Next>,
-    out: &mut Output,
-) -> Result<Answer, Failure> {
-    let mut is_heard = true;
-    while let Ok(next) = next.recv() {
-        match next {
-            Next::Line(line) => {
-                let reply = recording.take(&line)?;
-                if is_heard {
-                    is_heard = answer(&reply, out)?;
-                }
-                if let Reply::Ended { .. } = reply {
-                    return Ok(Answer::Yes);
-                }
-            }
-            Next::End(error) => {
-                recording.close(Outcome::None)?;
-                return match error {
-                    None => Ok(Answer::Yes),
-                    Some(error) => Err(Failure::unusable(format!(
-                        "standard input could not be read any further: {error}; the tape holds \
-                         all before that"
-                    ))),
-                };
-            }
-            Next::Signal(number) => {
-                recording.close(Outcome::Interrupted)?;
-                return Ok(Answer::signal(number));
-            }
-        }
-    }
-    Ok(Answer::Yes)
-}
-
-/// Answers a line; whether anybody hears it. A run goes on when nobody does.
-fn answer(reply: &Reply, out: &mut Output) -> Result<bool, Failure> {
-    let value = match reply {
-        Reply::Recorded { seq, changes } | Reply::Ended { seq, changes } => {
-            json!({"seq": seq.0, "changes": changes})
-        }
-        Reply::Refused(problem) => json!({
-            "error": problem.message,
-            "kind": problem.kind.as_str(),
-            "line": problem.line,
-            "byte": problem.offset,
-        }),
-    };
-    match out.json(&value).and_then(|()| out.flush()) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Hears of signals, for as long as the program runs.
-fn listen(sender: SyncSender<Next>) -> Result<(), Failure> {
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(no_thread)?;
-    let listener = thread::Builder::new().name("signals".into());
-    let heard = listener.spawn(move || {
-        for signal in signals.forever() {
-            if sender.send(Next::Signal(signal)).is_err() {
-                return;
-            }
-        }
-    });
-    heard.map(|_| ()).map_err(no_thread)
-}
-
-/// Reads standard input, for as long as there is any.
-fn read(sender: SyncSender<Next>) -> Result<(), Failure> {
-    let reader = thread::Builder::new().name("input".into());
-    let begun = reader.spawn(move || {
-        let mut input = io::stdin().lock();
-        loop {
-            let mut line = Vec::new();
-            let next = match input.read_until(b'\n', &mut line) {
-                Ok(0) => Next::End(None),
-                Ok(_) => Next::Line(line),
-                Err(error) => Next::End(Some(error)),
-            };
-            let is_over = matches!(next, Next::End(_));
-            if sender.send(next).is_err() || is_over {
-                return;
-            }
-        }
-    });
-    begun.map(|_| ()).map_err(no_thread)
-}
-
-fn no_thread(error: io::Error) -> Failure {
-    Failure::machine(format!(
-        "no thread could be started: {error}; nothing was recorded"
-    ))
 }

@@ -18,6 +18,7 @@ use super::failure::{Answer, Failure};
 use super::output::Output;
 use crate::debugger::{Entry, HeldTransaction, LedgerRow, Registry};
 use crate::model::Place;
+pub(super) use exec::input;
 
 /// Run commands as a transaction on a workspace, and look after what was committed
 #[derive(Debug, clap::Args)]
@@ -70,7 +71,7 @@ impl Args {
 }
 
 /// The transactions of the user.
-fn registry(around: &Environment) -> Result<Registry, Failure> {
+pub(super) fn registry(around: &Environment) -> Result<Registry, Failure> {
     let state = around.places.state.as_deref().ok_or_else(|| {
         Failure::unusable("there is no home directory to keep transactions in: set HOME")
     })?;

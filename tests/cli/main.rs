@@ -6,6 +6,7 @@
 mod agent;
 mod bad_input;
 mod checkouts;
+mod commands;
 mod compares;
 mod diffs;
 mod effects;

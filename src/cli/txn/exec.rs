@@ -102,7 +102,7 @@ impl Args {
 
 /// Standard input, if the command may have it: a terminal could be written to, and a
 /// directory would be a way out of the sandbox.
-pub(super) fn input() -> Option<OwnedFd> {
+pub(in crate::cli) fn input() -> Option<OwnedFd> {
     let input = io::stdin();
     let found = fstat(&input).ok()?;
     let is_input = match FileType::from_raw_mode(found.st_mode) {

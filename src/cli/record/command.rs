@@ -1,0 +1,354 @@
+//! `jukebox record -- CMD`: a command, run in the sandbox and recorded, and what is to become
+//! of its changes.
+
+use std::ffi::OsString;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::ValueEnum;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::super::change::{self, ChangeArgs, Consent};
+use super::super::environment::Environment;
+use super::super::failure::{Answer, Failure};
+use super::super::interrupt::Interrupt;
+use super::super::output::{Output, Style, complain, pass_on_error, warn};
+use super::super::txn;
+use super::name_of;
+use crate::debugger::{
+    Backend, Cause, CommandError, CommandOptions, CommandRun, CommandStatus, Exit, Kept,
+    OpenTransactionError, Preview, Said, Stream, TransactionError, allowed_environment, code_of,
+};
+use crate::text::SafeText;
+
+/// The code for all that is not the command's own failure.
+const OURS: u8 = 125;
+/// So often somebody who is asked can break off.
+const TICK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
+/// Tapes of one second in one workspace.
+const MOST_NAMES: u32 = 1000;
+
+/// Options that only mean something with a command.
+pub(super) const OPTIONS: [&str; 9] = [
+    "directory",
+    "commit",
+    "rollback",
+    "ask",
+    "timeout",
+    "env",
+    "backend",
+    "unguarded",
+    "command",
+];
+
+/// What is run, and how.
+#[derive(Debug, clap::Args)]
+pub(super) struct CommandArgs {
+    /// The workspace; without it, the current directory
+    #[arg(long = "dir", value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// Commit what the command changed
+    #[arg(long, conflicts_with_all = ["rollback", "ask"])]
+    commit: bool,
+    /// Drop what the command changed
+    #[arg(long, conflicts_with = "ask")]
+    rollback: bool,
+    /// Show what the command changed, and ask; so it is on a terminal
+    #[arg(long)]
+    ask: bool,
+    /// End the command after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: Option<u64>,
+    /// Hand over this variable of the environment, too
+    #[arg(long, value_name = "NAME")]
+    env: Vec<OsString>,
+    /// What keeps the command from the workspace
+    #[arg(long, value_enum, default_value_t = By::Overlay, value_name = "HOW")]
+    backend: By,
+    /// Run it without a sandbox: nothing is guarded, and nothing is rolled back
+    #[arg(
+        long = "unsafe-no-sandbox",
+        conflicts_with_all = ["commit", "rollback", "ask", "backend"]
+    )]
+    unguarded: bool,
+    /// The command and its arguments
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// What keeps the command from the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// An overlay over the workspace's own path
+    Overlay,
+    /// A full copy at another path
+    Copy,
+}
+
+/// What is to become of what the command changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Commit,
+    RollBack,
+    Ask,
+    /// It is done already.
+    Real,
+}
+
+impl CommandArgs {
+    pub(super) fn run(
+        &self,
+        tape: Option<&Path>,
+        allows_home: bool,
+        around: &Environment,
+        out: &mut Output,
+    ) -> Result<Answer, Failure> {
+        let end = self.end(around)?;
+        let (options, tape) = self.options(tape, allows_home, around)?;
+        let backend = options.backend;
+        let interrupt = Interrupt::arm();
+        let mut run = CommandRun::begin(options)?;
+        if backend == Backend::Unguarded {
+            let banner = "NO SANDBOX: this command can do whatever you can";
+            if around.error_columns.is_some() && !around.no_color {
+                complain(&format!("\x1b[1;37;41m {banner} \x1b[0m\n"));
+            } else {
+                warn(banner);
+            }
+        }
+        warn(&format!(
+            "recording to {} (sandbox: {})",
+            tape.display(),
+            backend.as_str()
+        ));
+        let exit = run.exec(&mut |said| {
+            // Who no longer reads ends the command, as a closed pipe does.
+            let passed = match said {
+                Said::Bytes(Stream::Output, bytes) => out.pass_on(bytes),
+                Said::Bytes(Stream::Error, bytes) => pass_on_error(bytes),
+                Said::Nothing => Ok(()),
+            };
+            if passed.is_err() || interrupt.is_asked() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        let exit = match exit {
+            Ok(exit) => exit,
+            Err(error) => {
+                let code = code_of(&error);
+                warn(&format!("{error}; nothing was committed"));
+                if let Err(error) = run.roll_back() {
+                    warn(&error.to_string());
+                }
+                return Ok(Answer::Ended(code));
+            }
+        };
+        if exit.cause == Cause::Timeout {
+            warn("its time was up, and the command was ended");
+        }
+        let finished = finish(run, end, &exit, &interrupt, out);
+        let code = match finished {
+            Ok(()) => exit.status.code(),
+            Err((line, code)) => {
+                warn(&line);
+                code
+            }
+        };
+        Ok(match interrupt.take() {
+            Some(signal) => Answer::signal(signal),
+            None => Answer::Ended(code),
+        })
+    }
+
+    fn end(&self, around: &Environment) -> Result<End, Failure> {
+        if self.unguarded {
+            return Ok(End::Real);
+        }
+        if self.commit {
+            return Ok(End::Commit);
+        }
+        if self.rollback {
+            return Ok(End::RollBack);
+        }
+        if around.can_ask {
+            return Ok(End::Ask);
+        }
+        Err(Failure::unusable(
+            "there is nobody to ask what is to become of the changes; nothing was run: --commit \
+             keeps them, --rollback drops them",
+        ))
+    }
+
+    fn options(
+        &self,
+        tape: Option<&Path>,
+        allows_home: bool,
+        around: &Environment,
+    ) -> Result<(CommandOptions, PathBuf), Failure> {
+        let Some(program) = around.program.clone() else {
+            let line = "the program's own file cannot be found; is /proc mounted?";
+            return Err(Failure::machine(line));
+        };
+        let workspace = self.directory.clone().unwrap_or_else(|| ".".into());
+        let now = SystemTime::now();
+        let tape = match tape {
+            Some(tape) => tape.to_owned(),
+            None => new_tape(&workspace, now),
+        };
+        let named = |(name, _): &&(OsString, OsString)| self.env.contains(name);
+        let mut environment = allowed_environment(around.variables.iter().cloned());
+        environment.retain(|(name, _)| !self.env.contains(name));
+        environment.extend(around.variables.iter().filter(named).cloned());
+        let options = CommandOptions {
+            workspace,
+            tape: tape.clone(),
+            program,
+            backend: match self.backend {
+                _ if self.unguarded => Backend::Unguarded,
+                By::Overlay => Backend::Overlay,
+                By::Copy => Backend::Copy,
+            },
+            home: around.home.clone(),
+            allows_home,
+            hidden: vec![around.runtime.clone()],
+            registry: txn::registry(around)?,
+            now: now.duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs()),
+            arguments: self.command.clone(),
+            environment,
+            input: txn::input(),
+            timeout: self.timeout.map(Duration::from_secs),
+        };
+        Ok((options, tape))
+    }
+}
+
+/// A name that no file has.
+fn new_tape(workspace: &Path, now: SystemTime) -> PathBuf {
+    let name = name_of(now);
+    let below = workspace.strip_prefix(".").unwrap_or(workspace);
+    let tapes = below.join(crate::model::STATE_DIRECTORY).join("tapes");
+    let stem = name.trim_end_matches(".jsonl");
+    let more = (2..MOST_NAMES).map(|number| format!("{stem}-{number}.jsonl"));
+    let mut names = std::iter::once(name.clone()).chain(more);
+    let free = names.find(|name| !tapes.join(name).exists());
+    tapes.join(free.unwrap_or(name))
+}
+
+/// Commits or rolls back. An error is a line and the code to end with.
+fn finish(
+    mut run: CommandRun,
+    end: End,
+    exit: &Exit,
+    interrupt: &Interrupt,
+    out: &mut Output,
+) -> Result<(), (String, u8)> {
+    let failed = |error: CommandError| {
+        (
+            Failure::from(error).line().unwrap_or_default().to_owned(),
+            OURS,
+        )
+    };
+    let came_to_its_end =
+        exit.cause == Cause::Itself && matches!(exit.status, CommandStatus::Code(_));
+    match end {
+        End::Real => return run.roll_back().map_err(failed),
+        End::RollBack => {
+            run.roll_back().map_err(failed)?;
+            warn("rolled back: the workspace is as it was");
+            return Ok(());
+        }
+        End::Commit if !came_to_its_end => {
+            run.roll_back().map_err(failed)?;
+            warn("the command did not come to its own end: rolled back");
+            return Ok(());
+        }
+        End::Commit | End::Ask => {}
+    }
+    let preview = match run.preview() {
+        Ok(preview) => preview,
+        Err(CommandError::Open(error)) => return Err(kept(run.keep(error), out)),
+        Err(error) => return Err(failed(error)),
+    };
+    if !preview.conflicts.is_empty() {
+        let conflicts = TransactionError::Conflicts(preview.conflicts);
+        return Err(kept(run.keep(conflicts.into()), out));
+    }
+    if end == End::Ask {
+        let is_agreed = preview.changes.is_empty() || asked(&preview, interrupt, out);
+        if !is_agreed {
+            run.roll_back().map_err(failed)?;
+            warn("rolled back: the workspace is as it was");
+            return Ok(());
+        }
+    }
+    match run.commit() {
+        Ok(Some(done)) => {
+            let directory = Path::new("the workspace");
+            let _ = change::print_conflicts(&done.late, out);
+            warn(&change::summary(&done, directory));
+            if done.late.is_empty() {
+                Ok(())
+            } else {
+                let line = "somebody wrote while it was committed; theirs stands, see above";
+                Err((line.to_owned(), 1))
+            }
+        }
+        Ok(None) => Ok(()),
+        Err(found) => Err(kept(Some(found), out)),
+    }
+}
+
+/// What is said of changes that could not be committed.
+fn kept(kept: Option<Kept>, out: &mut Output) -> (String, u8) {
+    let Some(Kept { id, why }) = kept else {
+        return (String::new(), OURS);
+    };
+    let mut code = OURS;
+    let mut line = why.to_string();
+    if let OpenTransactionError::Transaction(TransactionError::Conflicts(conflicts)) = &why {
+        code = 3;
+        let _ = change::print_conflicts(conflicts, out);
+        line.push_str("; nothing was written");
+    }
+    let line = format!(
+        "{line}: `jukebox txn recover {id}` with --salvage NEW copies out what the command wrote, \
+         with --drop removes it"
+    );
+    (line, code)
+}
+
+/// Shows what would change, and asks; a signal is a no.
+fn asked(preview: &Preview, interrupt: &Interrupt, out: &mut Output) -> bool {
+    let change = ChangeArgs {
+        dry_run: true,
+        yes: false,
+        json: false,
+    };
+    let shown = change.ask(Path::new("."), preview, out);
+    if !matches!(shown, Ok(Consent::Withheld)) {
+        return false;
+    }
+    let question = SafeText::literal("Commit these changes? [y/N]");
+    if out
+        .line(Style::Strong, &question)
+        .and_then(|()| out.flush())
+        .is_err()
+    {
+        return false;
+    }
+    let input = io::stdin();
+    while !interrupt.is_asked() {
+        let ready = poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&TICK));
+        if matches!(ready, Ok(ready) if ready > 0) {
+            return change::is_yes().unwrap_or(false);
+        }
+    }
+    false
+}

@@ -1,0 +1,367 @@
+//! A command that is run for somebody and recorded: in a sandbox, as one transaction that is
+//! committed or rolled back; or, where that is insisted on, in the workspace itself.
+//!
+//! Nothing here prints or asks: what the command writes goes to whoever runs it.
+
+use std::ffi::OsString;
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::capture::{Capture, CaptureOptions, Session, holds_home};
+use crate::effects::Surroundings;
+use crate::model::{Body, Event, Outcome, STATE_DIRECTORY};
+use crate::sandbox::{self, Policy, Sandbox, SandboxError};
+pub use crate::sandbox::{Cause, Exit, Said, Status as CommandStatus};
+use crate::tape::{RecordError, Recorder, RecorderOptions};
+use crate::transaction::call::{self, Frames};
+use crate::transaction::hold::{LookUpError, Noted, Registry, new_id};
+use crate::transaction::{Begin, Committed, Isolation, OpenTransactionError, Preview, Transaction};
+
+use super::sandbox::Backend;
+
+/// The one call of such a run.
+const CALL: &str = "c1";
+/// From one look at an unguarded workspace to the next, at least.
+const LOOK: Duration = Duration::from_millis(100);
+/// So many times as long as a look took, nobody looks.
+const SHARE: u32 = 10;
+
+/// A command that is to be recorded.
+#[derive(Debug)]
+pub struct CommandOptions {
+    /// The workspace: the command runs in it.
+    pub workspace: PathBuf,
+    /// The tape, a new file.
+    pub tape: PathBuf,
+    /// The `jukebox` program, which is started again as the helper.
+    pub program: PathBuf,
+    /// What keeps the command from the workspace.
+    pub backend: Backend,
+    /// The user's home directory.
+    pub home: Option<PathBuf>,
+    /// A workspace may be the home directory, or hold it.
+    pub allows_home: bool,
+    /// Directories that the command sees empty, besides those of secrets.
+    pub hidden: Vec<PathBuf>,
+    /// Where it is written down what can be salvaged.
+    pub registry: Registry,
+    /// The time: seconds since 1970.
+    pub now: u64,
+    /// The program and its arguments.
+    pub arguments: Vec<OsString>,
+    /// The whole environment of the command.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What it reads; `None`: nothing.
+    pub input: Option<OwnedFd>,
+    /// After this long it is asked to end.
+    pub timeout: Option<Duration>,
+}
+
+/// A command was not run, or not recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The sandbox, the tape or the workspace.
+    #[error(transparent)]
+    Open(#[from] OpenTransactionError),
+    /// It holds more than any run's workspace.
+    #[error("{} is or holds the home directory", .0.display())]
+    TooMuch(PathBuf),
+    /// There is no such workspace.
+    #[error("`{}`: {source}", path.display())]
+    Workspace {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It could not be written down.
+    #[error(transparent)]
+    LookUp(#[from] LookUpError),
+}
+
+/// A command that is being recorded. Dropped, what it changed is rolled back; without a
+/// sandbox, nothing is.
+#[derive(Debug)]
+pub struct CommandRun {
+    command: sandbox::Command,
+    guard: Guard,
+}
+
+#[derive(Debug)]
+enum Guard {
+    Sandbox(Box<Transaction>, Noted),
+    Nothing(Box<Unguarded>),
+}
+
+/// A run whose changes were not committed, and are kept.
+#[derive(Debug)]
+pub struct Kept {
+    /// The id under which they can be salvaged or dropped.
+    pub id: String,
+    /// Why.
+    pub why: OpenTransactionError,
+}
+
+impl CommandRun {
+    /// Begins the tape. Nothing is run yet.
+    pub fn begin(options: CommandOptions) -> Result<Self, CommandError> {
+        let workspace = options.workspace.canonicalize();
+        let workspace = workspace.map_err(|source| CommandError::Workspace {
+            path: options.workspace.clone(),
+            source,
+        })?;
+        let home = options.home.as_deref();
+        if !options.allows_home && holds_home(&workspace, home) {
+            return Err(CommandError::TooMuch(workspace));
+        }
+        if options.tape.exists() {
+            return Err(OpenTransactionError::from(RecordError::Exists(options.tape)).into());
+        }
+        let mut policy = Policy::for_home(home);
+        policy.hidden.extend(options.hidden);
+        policy.unseen.extend(below(&workspace, &options.tape));
+        let sandbox = sandbox::Config {
+            workspace: workspace.clone(),
+            helper: options.program,
+            backend: options.backend,
+            layers: None,
+            policy,
+        };
+        let command = sandbox::Command {
+            environment: options.environment,
+            input: options.input,
+            timeout: options.timeout,
+            capture: u64::MAX,
+            arguments: options.arguments,
+            directory: PathBuf::new(),
+        };
+        let words = command.arguments.iter();
+        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+        let prompt = words.join(" ");
+        let guard = if options.backend == Backend::Unguarded {
+            let run = Unguarded::begin(&sandbox, &options.tape, prompt)?;
+            Guard::Nothing(Box::new(run))
+        } else {
+            let begin = Begin {
+                id: new_id(),
+                sandbox,
+                isolation: Isolation::Writes,
+                tape: options.tape,
+                surroundings: Surroundings::default(),
+                prompt: Some(prompt),
+            };
+            let transaction = Transaction::begin(&begin)?;
+            let layers = transaction.layers().unwrap_or(Path::new(""));
+            let places = [&*workspace, &begin.tape, layers];
+            let noted = options.registry.note(&begin.id, places, options.now)?;
+            Guard::Sandbox(Box::new(transaction), noted)
+        };
+        Ok(Self { command, guard })
+    }
+
+    /// Runs the command to its end. What it writes goes to `sink` as it comes; a break asks it
+    /// to end. What it leaves running is ended with it.
+    pub fn exec(
+        &mut self,
+        sink: &mut dyn FnMut(Said<'_>) -> ControlFlow<()>,
+    ) -> Result<Exit, CommandError> {
+        let transaction = match &mut self.guard {
+            Guard::Sandbox(transaction, _) => transaction,
+            Guard::Nothing(run) => return Ok(run.exec(&self.command, sink)?),
+        };
+        let exit = match transaction.exec(&self.command, sink) {
+            Ok(exit) => Ok(exit),
+            Err(OpenTransactionError::Sandbox(error)) => Err(error),
+            Err(error) => return Err(error.into()),
+        };
+        transaction.end_as(call::outcome_of(&exit));
+        let exit = exit.map_err(OpenTransactionError::Sandbox)?;
+        transaction.settle()?;
+        Ok(exit)
+    }
+
+    /// What a commit would change. Without a sandbox, everything is done already.
+    pub fn preview(&mut self) -> Result<Preview, CommandError> {
+        match &mut self.guard {
+            Guard::Sandbox(transaction, _) => Ok(transaction.preview()?),
+            Guard::Nothing(_) => Ok(Preview {
+                changes: Vec::new(),
+                conflicts: Vec::new(),
+            }),
+        }
+    }
+
+    /// Commits what the command changed, and ends the tape. What cannot be committed is kept.
+    pub fn commit(self) -> Result<Option<Committed>, Kept> {
+        match self.guard {
+            Guard::Sandbox(mut transaction, noted) => match transaction.commit() {
+                Ok(done) => {
+                    noted.forget();
+                    Ok(Some(done.committed))
+                }
+                Err(why) => Err(keep(*transaction, &noted, why)),
+            },
+            Guard::Nothing(_) => Ok(None),
+        }
+    }
+
+    /// Ends the tape, and keeps what the command changed, for that a commit is not possible.
+    pub fn keep(self, why: OpenTransactionError) -> Option<Kept> {
+        match self.guard {
+            Guard::Sandbox(transaction, noted) => Some(keep(*transaction, &noted, why)),
+            Guard::Nothing(_) => None,
+        }
+    }
+
+    /// Drops what the command changed, and ends the tape. Without a sandbox, it only ends.
+    pub fn roll_back(self) -> Result<(), CommandError> {
+        match self.guard {
+            Guard::Sandbox(mut transaction, noted) => {
+                let done = transaction.roll_back();
+                noted.forget();
+                done?;
+                Ok(())
+            }
+            Guard::Nothing(run) => Ok(run.close()?),
+        }
+    }
+}
+
+fn keep(transaction: Transaction, noted: &Noted, why: OpenTransactionError) -> Kept {
+    // The tape may be what is wrong; what was written is kept all the same.
+    let _ = transaction.abandon(&format!("not committed: {why}"));
+    Kept {
+        id: noted.id().to_owned(),
+        why,
+    }
+}
+
+/// The tape, as the workspace calls it, if the command could see it there.
+fn below(workspace: &Path, tape: &Path) -> Option<PathBuf> {
+    let tape = std::path::absolute(tape).ok()?;
+    let above = tape.parent()?;
+    let above = above.canonicalize().unwrap_or_else(|_| above.to_owned());
+    let below = above.join(tape.file_name()?);
+    let below = below.strip_prefix(workspace).ok()?;
+    (!below.starts_with(STATE_DIRECTORY)).then(|| below.to_owned())
+}
+
+/// A command that runs in the workspace itself.
+#[derive(Debug)]
+struct Unguarded {
+    sandbox: Sandbox,
+    session: Session,
+    outcome: Outcome,
+}
+
+impl Unguarded {
+    fn begin(
+        config: &sandbox::Config,
+        tape: &Path,
+        prompt: String,
+    ) -> Result<Self, OpenTransactionError> {
+        let sandbox = Sandbox::start(config)?;
+        let options = CaptureOptions {
+            tape: Some(tape.to_owned()),
+            ..CaptureOptions::default()
+        };
+        let capture = Capture::workspace(&config.workspace, options)?;
+        let mut covers = capture.covers();
+        covers.insert("sandbox".to_owned(), "none: nothing is guarded".into());
+        let header = crate::model::Header {
+            root: Some(config.workspace.to_string_lossy().into_owned()),
+            covers,
+            ..crate::model::Header::default()
+        };
+        if let Some(above) = tape.parent() {
+            let made = std::fs::create_dir_all(above);
+            made.map_err(|source| OpenTransactionError::Io {
+                path: above.to_owned(),
+                source,
+            })?;
+        }
+        let recorder = Recorder::create(tape, header, RecorderOptions::default())?;
+        let mut session = Session::begin(recorder, vec![capture])?;
+        session.append(Event::new(Body::Prompt {
+            role: "user".to_owned(),
+            text: prompt,
+            attachments: Vec::new(),
+        }))?;
+        let text = "NO SANDBOX: the command runs in the workspace itself, and can do whatever its \
+                    user can; nothing of it is rolled back";
+        let text = text.to_owned();
+        session.append(Event::new(Body::Note { text }))?;
+        Ok(Self {
+            sandbox,
+            session,
+            outcome: Outcome::None,
+        })
+    }
+
+    fn exec(
+        &mut self,
+        command: &sandbox::Command,
+        sink: &mut dyn FnMut(Said<'_>) -> ControlFlow<()>,
+    ) -> Result<Exit, OpenTransactionError> {
+        let session = &mut self.session;
+        tell(session, Some(call::begins(command)))?;
+        let mut said = call::Said::default();
+        let mut output = Frames::default();
+        let mut next_look = Instant::now() + LOOK;
+        let mut untold = Ok(());
+        let mut hear = |saying: Said<'_>| {
+            let now = Instant::now();
+            if let Said::Bytes(stream, bytes) = saying {
+                said.take(bytes);
+                tell(session, output.take(stream, bytes, now))?;
+            }
+            tell(session, output.pass(now))?;
+            if now >= next_look {
+                session.look()?;
+                next_look = Instant::now() + LOOK.max(now.elapsed() * SHARE);
+            }
+            Ok::<(), RecordError>(())
+        };
+        let exit = self.sandbox.exec(command, &mut |saying| {
+            if untold.is_ok() {
+                untold = hear(saying);
+            }
+            match (&untold, sink(saying)) {
+                (Err(_), _) => ControlFlow::Break(()),
+                (Ok(()), wish) => wish,
+            }
+        });
+        untold?;
+        tell(session, output.flush())?;
+        self.outcome = call::outcome_of(&exit);
+        let stopped = self.sandbox.stop();
+        tell(session, Some(call::ends(&exit, said, 0)))?;
+        let exit = exit?;
+        stopped?;
+        Ok(exit)
+    }
+
+    fn close(self) -> Result<(), OpenTransactionError> {
+        drop(self.sandbox);
+        Ok(self.session.close(self.outcome).map(|_| ())?)
+    }
+}
+
+fn tell(session: &mut Session, event: Option<Event>) -> Result<(), RecordError> {
+    if let Some(mut event) = event {
+        event.head.call = Some(CALL.to_owned());
+        session.append(event)?;
+    }
+    Ok(())
+}
+
+/// The code of a command that could not be run: 126, 127, or 125 where something else failed.
+pub fn code_of(error: &CommandError) -> u8 {
+    match error {
+        CommandError::Open(OpenTransactionError::Sandbox(error)) => SandboxError::code(error),
+        _ => 125,
+    }
+}
