@@ -16,6 +16,7 @@ use crate::model::{Body, Event, Outcome, STATE_DIRECTORY};
 use crate::sandbox::{self, Policy, Sandbox, SandboxError};
 pub use crate::sandbox::{Cause, Exit, Said, Status as CommandStatus};
 use crate::tape::{RecordError, Recorder, RecorderOptions};
+use crate::text::command_line;
 use crate::transaction::call::{self, Frames};
 use crate::transaction::hold::{LookUpError, Noted, Registry, new_id};
 use crate::transaction::{Begin, Committed, Isolation, OpenTransactionError, Preview, Transaction};
@@ -140,7 +141,7 @@ impl CommandRun {
         };
         let words = command.arguments.iter();
         let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-        let prompt = words.join(" ");
+        let prompt = command_line(words.iter().map(AsRef::as_ref));
         let guard = if options.backend == Backend::Unguarded {
             let run = Unguarded::begin(&sandbox, &options.tape, prompt)?;
             Guard::Nothing(Box::new(run))

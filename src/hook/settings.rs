@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::text::command_line;
+
 /// The records that are asked for, and whether they are of a tool: those have a matcher.
 const EVENTS: [(&str, bool); 10] = [
     ("SessionStart", false),
@@ -64,7 +66,7 @@ pub struct Installed {
 pub fn install(before: Option<&[u8]>, program: &str) -> Result<Edit, EditError> {
     let mut settings = parse(before.unwrap_or(b"{}"))?;
     let found = settings.clone();
-    let command = format!("{}{VERB}", quoted(program));
+    let command = format!("{}{VERB}", command_line([program]));
     let hooks = settings.entry(HOOKS).or_insert_with(|| json!({}));
     let hooks = hooks.as_object_mut().ok_or_else(|| shape(HOOKS))?;
     for (event, is_of_tool) in EVENTS {
@@ -228,15 +230,6 @@ fn text(settings: &Map<String, Value>, before: Option<&[u8]>) -> Vec<u8> {
         out.push(b'\n');
     }
     out
-}
-
-/// A program's path, as a shell takes it for one word.
-fn quoted(program: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
-    if program.chars().all(is_plain) {
-        return program.to_owned();
-    }
-    format!("'{}'", program.replace('\'', r"'\''"))
 }
 
 fn shape(what: &str) -> EditError {

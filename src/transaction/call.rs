@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::model::{Body, Event, Outcome};
 use crate::sandbox::{Cause, Command, Exit, SandboxError, Status, Stream};
 use crate::tape::frame_event;
+use crate::text::command_line;
 
 /// Output waits so long for more, or until there is so much of it.
 const FRAME: Duration = Duration::from_millis(100);
@@ -26,7 +27,7 @@ pub fn begins(command: &Command) -> Event {
         name: "exec".to_owned(),
         arguments: json!({ "command": words, "timeout_ms": timeout }),
     });
-    event.head.title = Some(words.join(" "));
+    event.head.title = Some(command_line(words.iter().map(AsRef::as_ref)));
     event
 }
 
