@@ -247,6 +247,31 @@ fn a_holder_that_is_killed_in_an_effect_leaves_a_doubt_that_a_person_ends() {
 }
 
 #[test]
+fn what_may_have_been_committed_is_not_taken_back() {
+    let world = World::new();
+    let Some(id) = world.begin() else { return };
+    world.well(&format!("txn effect {id} charge --key c1 -- 17"));
+    world.tell("mail.kills");
+    world.run(&format!("txn effect {id} mail --key m1 --now -- a"));
+    // As a holder leaves it that is killed between the commit and the word about it.
+    let entry = world.path(format!("state/jukebox/transactions/{id}/entry"));
+    let mut held: Value = serde_json::from_slice(&fs::read(&entry).unwrap()).unwrap();
+    assert_eq!(held["stage"], "Open");
+    held["stage"] = "Committing".into();
+    fs::write(&entry, held.to_string()).unwrap();
+    let tape = World::tape(&id);
+    let take_back = format!("effects {tape} --take-back --yes --config config/jukebox.toml");
+    let refused = world.run(&take_back);
+    assert_eq!((refused.code, &*refused.out), (3, ""), "{refused:?}");
+    assert!(refused.err.contains("may have been committed"));
+    assert_eq!(world.outside(), ["charge 17 [] c1", "mail a [] m1"]);
+    // The person looked, and says that it was not.
+    world.well(&format!("txn recover {id} --drop"));
+    world.run(&take_back);
+    assert_eq!(world.outside()[2..], ["refund 17 [17] c1-undo"]);
+}
+
+#[test]
 fn nothing_is_committed_as_long_as_an_effect_is_in_doubt() {
     let world = World::new();
     let Some(id) = world.begin() else { return };

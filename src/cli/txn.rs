@@ -71,7 +71,7 @@ impl Args {
 }
 
 /// The transactions of the user.
-pub(super) fn registry(around: &Environment) -> Result<Registry, Failure> {
+pub(in crate::cli) fn registry(around: &Environment) -> Result<Registry, Failure> {
     let state = around.places.state.as_deref().ok_or_else(|| {
         Failure::unusable("there is no home directory to keep transactions in: set HOME")
     })?;

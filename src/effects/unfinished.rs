@@ -112,6 +112,16 @@ impl Unfinished {
         fates.filter(|(_, fate)| *fate != Fate::Nothing).collect()
     }
 
+    /// Whether a transaction is one that the tape tells no end of. Who held it may have died
+    /// between the commit of its files and the word about it: then its effects stand, which
+    /// the tape cannot know.
+    pub fn is_open(&self, txn: &str) -> bool {
+        let is_it = |(name, state): &(String, TransactionState)| {
+            name == txn && *state == TransactionState::Open
+        };
+        self.transactions.iter().any(is_it)
+    }
+
     /// Takes back, the last first, what was done in transactions that were not committed, and
     /// what a rollback to a savepoint could not take back.
     pub fn take_back(&mut self) -> Result<RolledBack, UnfinishedError> {

@@ -11,6 +11,7 @@ use crate::cli::configuration::ConfigArgs;
 use crate::cli::environment::Environment;
 use crate::cli::failure::{Answer, Failure};
 use crate::cli::output::{Output, Style};
+use crate::cli::txn::registry;
 use crate::debugger::{Fate, LedgerEntry, RolledBack, Sent, Settlement, Unfinished};
 use crate::text::{SafeText, human};
 
@@ -105,6 +106,18 @@ impl FinishArgs {
         let mut unfinished = Unfinished::open(&tape, declarations)?;
         if !self.settle.is_empty() {
             return self.settle(&mut unfinished, is_json, out);
+        }
+        if self.take_back
+            && let Ok(registry) = registry(around)
+            && let Some(entry) = registry.perhaps_committed(&tape)?
+            && unfinished.is_open(&entry.id)
+        {
+            let workspace = entry.workspace().display();
+            return Err(Failure::conflict(format!(
+                "{id} may have been committed when its holder ended, and then its effects stand; nothing was done: \
+                 `jukebox txn status --dir {workspace}` lists the commits, `jukebox txn recover {id} --drop` says that it was not",
+                id = entry.id,
+            )));
         }
         let tasks = self.tasks(&unfinished);
         if !is_json {

@@ -145,6 +145,15 @@ impl Registry {
         }
     }
 
+    /// The one on this tape, if its commit was begun: its files may be committed, or are,
+    /// whatever the tape had the time to say.
+    pub fn perhaps_committed(&self, tape: &Path) -> Result<Option<Entry>, LookUpError> {
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let tape = real(tape);
+        let mut entries = self.entries()?.into_iter();
+        Ok(entries.find(|entry| entry.stage != Stage::Open && real(entry.tape()) == tape))
+    }
+
     /// Writes one down.
     pub(super) fn put(&self, entry: &Entry) -> Result<(), LookUpError> {
         let path = self.of(&entry.id).join("entry");
