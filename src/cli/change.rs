@@ -166,6 +166,38 @@ pub(super) fn print_conflicts(conflicts: &[Conflict], out: &mut Output) -> io::R
     Ok(())
 }
 
+/// A change to a workspace and what became of it, as JSON: `done` is nothing where it was not
+/// made.
+pub(super) fn object(directory: &Path, preview: &Preview, done: Option<&Committed>) -> Value {
+    json!({
+        "directory": directory.to_string_lossy(),
+        "written": done.is_some_and(|done| done.id.is_some()),
+        "commit": done.and_then(|done| done.id),
+        "changes": changes(preview),
+        "conflicts": conflicts(&preview.conflicts),
+        "late": conflicts(done.map_or(&[], |done| &done.late)),
+    })
+}
+
+/// What became of a change, for people, after they were shown it.
+pub(super) fn print_outcome(
+    directory: &Path,
+    preview: &Preview,
+    done: Option<&Committed>,
+    out: &mut Output,
+) -> io::Result<()> {
+    print_conflicts(&preview.conflicts, out)?;
+    let summary = match done {
+        Some(done) => {
+            print_conflicts(&done.late, out)?;
+            summary(done, directory)
+        }
+        None if preview.conflicts.is_empty() => "nothing was written".to_owned(),
+        None => return Ok(()),
+    };
+    out.line(Style::Strong, &SafeText::line(&summary))
+}
+
 /// What became of a commit, in one line.
 pub(super) fn summary(done: &Committed, directory: &Path) -> String {
     let directory = directory.display();

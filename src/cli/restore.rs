@@ -115,15 +115,8 @@ impl Args {
             });
             fields::with_path(&left.path, more)
         });
-        let late = done.map_or(&[][..], |done| &done.late);
-        json!({
-            "directory": self.directory.to_string_lossy(),
-            "written": done.is_some_and(|done| done.id.is_some()),
-            "commit": done.and_then(|done| done.id),
-            "changes": change::changes(preview),
-            "conflicts": change::conflicts(&preview.conflicts),
-            "left": left.collect::<Vec<_>>(),
-            "late": change::conflicts(late),
-        })
+        let mut object = change::object(&self.directory, preview, done);
+        object["left"] = left.collect();
+        object
     }
 }

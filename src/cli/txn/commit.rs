@@ -34,9 +34,9 @@ Effects that wait are sent after the commit, in order; the first that does not s
 behind it, which is code 1: `jukebox effects TAPE --send` goes on. As long as an effect is in doubt,
 nothing is committed (code 3).
 
-JSON, one object: id, directory, written, commit (its number, or null), changes (path, change,
+JSON, one object: directory, written, commit (its number, or null), changes (path, change,
 before, after), conflicts (path, base, ours, theirs, kept), late (conflicts that were only seen
-when the rest was written), sent (as of `jukebox effects --send`, or null).";
+when the rest was written), id, sent (as of `jukebox effects --send`, or null).";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
@@ -95,30 +95,16 @@ impl Args {
         let directory = held.entry().workspace();
         let sent = done.map(|done| &done.sent);
         let done = done.map(|done| &done.committed);
-        let late = done.map_or(&[][..], |done| &done.late);
         if self.change.json {
-            return Ok(out.json(&json!({
-                "id": held.entry().id,
-                "directory": directory.to_string_lossy(),
-                "written": done.is_some_and(|done| done.id.is_some()),
-                "commit": done.and_then(|done| done.id),
-                "changes": change::changes(preview),
-                "conflicts": change::conflicts(&preview.conflicts),
-                "late": change::conflicts(late),
-                "sent": match sent {
-                    Some(Ok(sent)) => effects::of_sent(sent),
-                    Some(Err(_)) | None => Value::Null,
-                },
-            }))?);
+            let mut object = change::object(directory, preview, done);
+            object["id"] = json!(held.entry().id);
+            object["sent"] = match sent {
+                Some(Ok(sent)) => effects::of_sent(sent),
+                Some(Err(_)) | None => Value::Null,
+            };
+            return Ok(out.json(&object)?);
         }
-        change::print_conflicts(&preview.conflicts, out)?;
-        change::print_conflicts(late, out)?;
-        let summary = match done {
-            Some(done) => change::summary(done, directory),
-            None if preview.conflicts.is_empty() => "nothing was written".to_owned(),
-            None => return Ok(()),
-        };
-        out.line(Style::Strong, &SafeText::line(&summary))?;
+        change::print_outcome(directory, preview, done, out)?;
         match sent {
             Some(Ok(sent)) if *sent != Sent::default() => {
                 let line = effects::sent_line(sent);

@@ -3,16 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-
 use super::super::change::{self, ChangeArgs, Consent};
 use super::super::environment::Environment;
 use super::super::failure::{Answer, Failure};
-use super::super::output::{Output, Style};
+use super::super::output::Output;
 use crate::debugger::{
     Committed, HeldState, Pending, Preview, Status, TransactionError, Workspace,
 };
-use crate::text::SafeText;
 
 /// Take back the last commit that was not taken back yet
 #[derive(Debug, clap::Args)]
@@ -97,25 +94,10 @@ impl Args {
         done: Option<&Committed>,
         out: &mut Output,
     ) -> Result<(), Failure> {
-        let late = done.map_or(&[][..], |done| &done.late);
         if self.change.json {
-            return Ok(out.json(&json!({
-                "directory": directory.to_string_lossy(),
-                "written": done.is_some(),
-                "commit": done.and_then(|done| done.id),
-                "changes": change::changes(preview),
-                "conflicts": change::conflicts(&preview.conflicts),
-                "late": change::conflicts(late),
-            }))?);
+            return Ok(out.json(&change::object(directory, preview, done))?);
         }
-        change::print_conflicts(&preview.conflicts, out)?;
-        change::print_conflicts(late, out)?;
-        let summary = match done {
-            Some(done) => change::summary(done, directory),
-            None if preview.conflicts.is_empty() => "nothing was written".to_owned(),
-            None => return Ok(()),
-        };
-        Ok(out.line(Style::Strong, &SafeText::line(&summary))?)
+        Ok(change::print_outcome(directory, preview, done, out)?)
     }
 }
 
