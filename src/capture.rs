@@ -39,6 +39,7 @@ pub use attribution::CallTrace;
 pub use session::{Appended, Session};
 
 use crate::model::{BlobHash, FileChange, TapePath};
+use crate::tape::{Directory, FileNode, Node};
 use covers::Survey;
 use disk::{Held, Seen, Sort};
 use ignore::IgnoreRules;
@@ -143,6 +144,28 @@ pub enum Stood {
     Link(Vec<u8>),
     /// A directory with these permission bits.
     Directory(u32),
+}
+
+impl Stood {
+    /// It, as a snapshot names it.
+    pub fn node(&self) -> Node {
+        match self {
+            Self::Directory(mode) => {
+                let mut directory = Directory::default();
+                directory.mode = Some(*mode);
+                Node::Directory(Arc::new(directory))
+            }
+            Self::Link(target) => Node::Link(target.as_slice().into()),
+            Self::File {
+                mode, hash, len, ..
+            } => Node::File(FileNode {
+                mode: Some(*mode),
+                hash: *hash,
+                len: Some(*len),
+                is_proven: hash.is_some(),
+            }),
+        }
+    }
 }
 
 /// A watch over a directory. Writes nothing.

@@ -4,13 +4,12 @@
 //! of events does it there.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use super::attribution::{CallTrace, OpenCalls, Whose};
 use super::settle::Tell;
 use super::{Capture, Found, Stood};
 use crate::model::{Body, Content, Event, FileChange, FileOp, Head, Outcome, Seq, SnapshotReason};
-use crate::tape::{Directory, FileNode, Node, RecordError, Recorder};
+use crate::tape::{Node, RecordError, Recorder};
 
 /// A recorder that looks at watched directories around each call.
 #[derive(Debug)]
@@ -57,48 +56,36 @@ impl Session {
     fn take_in(&mut self, mut capture: Capture) -> Result<(), RecordError> {
         let is_workspace = capture.is_workspace();
         capture.start(&mut |path, stood| {
-            let node = match stood {
-                Stood::Directory(mode) => {
-                    let mut directory = Directory::default();
-                    directory.mode = Some(mode);
-                    Node::Directory(Arc::new(directory))
-                }
-                Stood::Link(target) => Node::Link(target.into()),
-                Stood::File {
-                    mode,
-                    hash,
-                    len,
-                    bytes,
-                } => {
-                    if !is_workspace {
-                        // No snapshot tells of it.
-                        let content = match bytes {
-                            Some(bytes) => Content::Bytes(bytes),
-                            None => Content::Unstored {
-                                hash,
-                                len: Some(len),
-                            },
-                        };
-                        let seen = FileChange {
-                            mode: Some(mode),
-                            content,
-                            ..FileChange::new(FileOp::Observe, path)
-                        };
-                        return self.record(Event::new(Body::File(seen))).map(|_| ());
-                    }
-                    if let (Some(hash), Some(bytes)) = (hash, bytes)
-                        && !self.recorder.holds(&hash)
-                    {
-                        self.record(Event::new(Body::Blob(Content::Bytes(bytes))))?;
-                    }
-                    Node::File(FileNode {
+            let node = stood.node();
+            if let Stood::File {
+                mode,
+                hash,
+                len,
+                bytes,
+            } = stood
+            {
+                if !is_workspace {
+                    // No snapshot tells of it.
+                    let content = match bytes {
+                        Some(bytes) => Content::Bytes(bytes),
+                        None => Content::Unstored {
+                            hash,
+                            len: Some(len),
+                        },
+                    };
+                    let seen = FileChange {
                         mode: Some(mode),
-                        hash,
-                        len: Some(len),
-                        is_proven: hash.is_some(),
-                    })
+                        content,
+                        ..FileChange::new(FileOp::Observe, path)
+                    };
+                    return self.record(Event::new(Body::File(seen))).map(|_| ());
                 }
-            };
+                if let (Some(hash), Some(bytes)) = (hash, bytes)
+                    && !self.recorder.holds(&hash)
+                {
+                    self.record(Event::new(Body::Blob(Content::Bytes(bytes))))?;
+                }
+            }
             self.recorder.found(&path, node);
             Ok(())
         })?;

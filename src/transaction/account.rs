@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -21,7 +20,7 @@ use crate::model::{
     SnapshotReason, TapePath,
 };
 use crate::sandbox;
-use crate::tape::{Directory, FileNode, Node, RecordError, Recorder, RecorderOptions};
+use crate::tape::{RecordError, Recorder, RecorderOptions};
 
 /// The tape, while the transaction is open.
 #[derive(Debug)]
@@ -79,33 +78,19 @@ impl Account {
         };
         let mut recorder = Recorder::create(&begin.tape, header, RecorderOptions::default())?;
         capture.start(&mut |path, stood| {
-            let node = match stood {
-                Stood::Directory(mode) => {
-                    let mut directory = Directory::default();
-                    directory.mode = Some(mode);
-                    Node::Directory(Arc::new(directory))
+            let node = stood.node();
+            if let Stood::File {
+                hash: Some(hash),
+                len,
+                bytes,
+                ..
+            } = stood
+            {
+                base.know(&path, hash, len);
+                if let Some(bytes) = bytes.filter(|_| !recorder.holds(&hash)) {
+                    recorder.append(Event::new(Body::Blob(Content::Bytes(bytes))))?;
                 }
-                Stood::Link(target) => Node::Link(target.into()),
-                Stood::File {
-                    mode,
-                    hash,
-                    len,
-                    bytes,
-                } => {
-                    if let Some(hash) = hash {
-                        base.know(&path, hash, len);
-                        if let Some(bytes) = bytes.filter(|_| !recorder.holds(&hash)) {
-                            recorder.append(Event::new(Body::Blob(Content::Bytes(bytes))))?;
-                        }
-                    }
-                    Node::File(FileNode {
-                        mode: Some(mode),
-                        hash,
-                        len: Some(len),
-                        is_proven: hash.is_some(),
-                    })
-                }
-            };
+            }
             recorder.found(&path, node);
             Ok::<(), RecordError>(())
         })?;
