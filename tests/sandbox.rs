@@ -13,6 +13,8 @@
 mod changes;
 #[path = "sandbox/commands.rs"]
 mod commands;
+#[path = "support/dice.rs"]
+mod dice;
 #[path = "sandbox/doctor.rs"]
 mod doctor;
 #[path = "sandbox/guarding.rs"]

@@ -13,6 +13,8 @@
 mod calls;
 #[path = "txn/conflicts.rs"]
 mod conflicts;
+#[path = "support/dice.rs"]
+mod dice;
 #[path = "txn/endings.rs"]
 mod endings;
 #[path = "txn/random.rs"]

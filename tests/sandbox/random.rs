@@ -6,6 +6,7 @@ use std::path::Path;
 
 use jukebox::sandbox::{Below, Change, ChangeSet};
 
+use super::dice::Dice;
 use super::who::as_root_and_as_user;
 use super::world::{World, run, say, shell};
 
@@ -16,50 +17,9 @@ const SETS: u64 = 100;
 /// Operations in each.
 const OPERATIONS: usize = 25;
 
-/// Numbers that look random and are the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % most as u64) as usize
-    }
-
-    fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words[self.below(words.len())]
-    }
-
-    fn path(&mut self) -> String {
-        let names = ["a", "b", "c", "d", "a-b", "e.f"];
-        let depth = 1 + self.below(3);
-        let parts: Vec<&str> = (0..depth).map(|_| self.of(&names)).collect();
-        parts.join("/")
-    }
-
-    fn operation(&mut self) -> String {
-        let (path, other) = (self.path(), self.path());
-        let text = self.below(1000);
-        match self.below(12) {
-            0 | 1 => format!("echo {text} > {path}"),
-            2 => format!("echo {text} >> {path}"),
-            3 => format!("rm -rf {path}"),
-            4 => format!("mkdir -p {path}"),
-            5 => format!("rm -rf {path}; mkdir -p {path}"),
-            6 => format!("mv -T {path} {other}"),
-            7 => format!("ln -sfn {other} {path}"),
-            8 => format!("chmod {} {path}", self.of(&["700", "711", "750", "775"])),
-            9 => format!("ln -f {path} {other}"),
-            10 => format!("cp -a {path} {other}"),
-            _ => format!("rm -rf {path}; echo {text} > {path}"),
-        }
-    }
-}
-
 fn random_changes_read_from_layers_are_what_was_seen() {
     for seed in 1..=SETS {
-        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut dice = Dice::new(seed);
         let world = World::new(&[]);
         let workspace = world.workspace();
         let build: Vec<String> = (0..OPERATIONS).map(|_| dice.operation()).collect();

@@ -8,6 +8,7 @@ use std::process::{Command as Program, Stdio};
 use jukebox::sandbox::{Backend, Command, Config, Policy, Said, Status, Stream};
 use jukebox::transaction::{Begin, Isolation, Transaction};
 
+use super::dice::Dice;
 use super::who::{self, as_root_and_as_user};
 use super::world::{World, tree};
 
@@ -24,7 +25,7 @@ const LOOK: &str = "find . -mindepth 1 ! -path './.jukebox*' -printf '%P %y %m %
 
 /// Ten times as many, for whoever changes anything here: `cargo test --test txn -- --ignored`.
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes three minutes: for whoever changes the sandbox or the commit"]
 fn a_thousand_random_change_sets() {
     try_sets(1..=10 * SETS);
 }
@@ -37,7 +38,7 @@ fn try_sets(seeds: std::ops::RangeInclusive<u64>) {
     let world = World::new(&[]);
     let workspace = world.workspace();
     for seed in seeds {
-        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut dice = Dice::new(seed);
         let tape = world.path(format!("tapes/{seed}.jsonl"));
         let begin = Begin {
             id: format!("set{seed}"),
@@ -124,45 +125,4 @@ fn look(directory: &std::path::Path) -> String {
         .output()
         .unwrap();
     String::from_utf8(output.stdout).unwrap()
-}
-
-/// Numbers that look random and are the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % most as u64) as usize
-    }
-
-    fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words[self.below(words.len())]
-    }
-
-    fn path(&mut self) -> String {
-        let names = ["a", "b", "c", "d", "a-b", "e.f"];
-        let depth = 1 + self.below(3);
-        let parts: Vec<&str> = (0..depth).map(|_| self.of(&names)).collect();
-        parts.join("/")
-    }
-
-    fn operation(&mut self) -> String {
-        let (path, other) = (self.path(), self.path());
-        let text = self.below(1000);
-        match self.below(12) {
-            0 | 1 => format!("echo {text} > {path}"),
-            2 => format!("echo {text} >> {path}"),
-            3 => format!("rm -rf {path}"),
-            4 => format!("mkdir -p {path}"),
-            5 => format!("rm -rf {path}; mkdir -p {path}"),
-            6 => format!("mv -T {path} {other}"),
-            7 => format!("ln -sfn {other} {path}"),
-            8 => format!("chmod {} {path}", self.of(&["700", "711", "750", "775"])),
-            9 => format!("ln -f {path} {other}"),
-            10 => format!("cp -a {path} {other}"),
-            _ => format!("rm -rf {path}; echo {text} > {path}"),
-        }
-    }
 }
