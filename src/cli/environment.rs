@@ -90,13 +90,17 @@ impl Environment {
 /// The program's own directory for sockets: the user's by the XDG specification, or one with
 /// the user's number among temporary files.
 fn runtime() -> PathBuf {
-    absolute("XDG_RUNTIME_DIR").map_or_else(
-        || {
-            let user = rustix::process::geteuid().as_raw();
-            env::temp_dir().join(format!("jukebox-{user}"))
-        },
-        |directory| directory.join("jukebox"),
-    )
+    own_runtime().unwrap_or_else(own_temporary)
+}
+
+fn own_runtime() -> Option<PathBuf> {
+    Some(absolute("XDG_RUNTIME_DIR")?.join("jukebox"))
+}
+
+/// The user's place in the directory for temporary files. Whoever uses it looks whose it is.
+fn own_temporary() -> PathBuf {
+    let user = rustix::process::geteuid().as_raw();
+    env::temp_dir().join(format!("jukebox-{user}"))
 }
 
 /// The index cache of this build, which is known by the program's own file: another one may
@@ -111,14 +115,15 @@ fn index_cache() -> Option<IndexCache> {
 
 /// Without a home directory everything is kept in the one for temporary files.
 fn hook_places() -> HookPlaces {
-    let user = rustix::process::geteuid().as_raw();
-    let temporary = env::temp_dir().join(format!("jukebox-{user}"));
-    let runtime = absolute("XDG_RUNTIME_DIR").map(|directory| directory.join("jukebox"));
+    let temporary = own_temporary();
     let kept = |variable, below_home| {
         user_directory(variable, below_home).unwrap_or_else(|| temporary.clone())
     };
     HookPlaces {
-        runtime: runtime.into_iter().chain([temporary.clone()]).collect(),
+        runtime: own_runtime()
+            .into_iter()
+            .chain([temporary.clone()])
+            .collect(),
         spools: kept("XDG_STATE_HOME", ".local/state").join("hooks"),
         tapes: kept("XDG_DATA_HOME", ".local/share").join("recorded"),
         home: absolute("HOME"),

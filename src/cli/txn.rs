@@ -10,6 +10,8 @@ mod recover;
 mod status;
 mod undo;
 
+use std::path::Path;
+
 use clap::Subcommand;
 
 use super::arguments::SourceArgs;
@@ -72,10 +74,14 @@ impl Args {
 
 /// The transactions of the user.
 pub(in crate::cli) fn registry(around: &Environment) -> Result<Registry, Failure> {
-    let state = around.places.state.as_deref().ok_or_else(|| {
+    Ok(Registry::new(state_directory(around)?))
+}
+
+/// Where they are written down.
+fn state_directory(around: &Environment) -> Result<&Path, Failure> {
+    around.places.state.as_deref().ok_or_else(|| {
         Failure::unusable("there is no home directory to keep transactions in: set HOME")
-    })?;
-    Ok(Registry::new(state))
+    })
 }
 
 /// The open transaction of this id.

@@ -63,8 +63,7 @@ Ends with code 4 if the machine allows no sandbox: `jukebox doctor` says what is
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
-        let registry = super::registry(around)?;
-        drop(registry);
+        let state = super::state_directory(around)?;
         let Some(program) = around.program.clone() else {
             let line = "the program's own file cannot be found; is /proc mounted?";
             return Err(Failure::machine(line));
@@ -85,7 +84,7 @@ impl Args {
                 By::Copy => Backend::Copy,
             },
             home: around.home.clone(),
-            state: around.places.state.clone().unwrap_or_default(),
+            state: state.to_owned(),
             runtime: around.runtime.clone(),
             isolation: match self.isolation {
                 Kept::Writes => Isolation::Writes,
