@@ -18,10 +18,13 @@ use super::{FORMAT, GIT_BRANCH, IMPORTER_VERSION, Options, Transcript};
 use crate::import::lines::Lines;
 use crate::model::{BlobHash, Header, Progress, Tell, WallTime};
 
-/// How much of a file is read at once.
-pub(super) const BLOCK: usize = 1 << 20;
+/// How much of a file is read at once: so little that it stays in the cache of the processor,
+/// where it is hashed and looked through.
+pub(super) const BLOCK: usize = 1 << 18;
 /// The same for a sub-agent's file: there may be hundreds.
 pub(super) const SMALL_BLOCK: usize = 1 << 16;
+/// So many bytes are looked through between two tellings of how far it came.
+const TOLD: u64 = 1 << 20;
 
 /// What is known of a transcript before it is imported.
 #[derive(Clone, Debug)]
@@ -245,7 +248,7 @@ impl Pass {
         };
         while lines.advance()? {
             let read = lines.source().bytes;
-            if read >= told + BLOCK as u64 {
+            if read >= told + TOLD {
                 told = read;
                 if tell(told).is_break() {
                     break;
