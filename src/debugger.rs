@@ -51,6 +51,7 @@ mod tree;
 mod trees;
 mod verify;
 mod versions;
+mod words;
 
 pub use crate::effects::{
     Answer as EffectAnswer, ConfigError, Declarations, EffectError, EffectState,

@@ -148,7 +148,8 @@ pub(super) fn conflicts(conflicts: &[Conflict]) -> Value {
 /// Conflicts, for people: a line each.
 pub(super) fn print_conflicts(conflicts: &[Conflict], out: &mut Output) -> io::Result<()> {
     for conflict in conflicts {
-        let [base, ours, theirs] = [&conflict.base, &conflict.ours, &conflict.theirs].map(in_words);
+        let [base, ours, theirs] =
+            [&conflict.base, &conflict.ours, &conflict.theirs].map(Fingerprint::in_words);
         let mut more = format!("  was {base}, is {theirs}, was to be {ours}");
         if let Some(kept) = &conflict.kept {
             more.push_str("; kept in ");
@@ -190,22 +191,12 @@ pub(super) fn print_outcome(
     let summary = match done {
         Some(done) => {
             print_conflicts(&done.late, out)?;
-            summary(done, directory)
+            done.in_words(directory)
         }
         None if preview.conflicts.is_empty() => "nothing was written".to_owned(),
         None => return Ok(()),
     };
     out.line(Style::Strong, &SafeText::line(&summary))
-}
-
-/// What became of a commit, in one line.
-pub(super) fn summary(done: &Committed, directory: &Path) -> String {
-    let directory = directory.display();
-    if done.id.is_none() {
-        return format!("nothing had to change in {directory}");
-    }
-    let paths = human::plural(done.changed as u64, "path", "paths");
-    format!("{paths} changed in {directory}")
 }
 
 /// What a path is, as JSON.
@@ -222,27 +213,5 @@ pub(super) fn fingerprint(found: &Fingerprint) -> Value {
         }
         Fingerprint::Other => json!({ "type": "other" }),
         Fingerprint::Unread => json!({ "type": "unread" }),
-    }
-}
-
-fn in_words(found: &Fingerprint) -> String {
-    match found {
-        Fingerprint::Absent => "not there".to_owned(),
-        Fingerprint::File { hash, len, mode } => {
-            let mut words = format!("a file {}", hash.short());
-            if let Some(len) = len {
-                words = format!("{words} of {}", human::size(*len));
-            }
-            if let Some(mode) = mode {
-                words = format!("{words}, mode {mode:o}");
-            }
-            words
-        }
-        Fingerprint::Directory { .. } => "a directory".to_owned(),
-        Fingerprint::Link(target) => {
-            format!("a link to {}", SafeText::from_bytes(target).as_str())
-        }
-        Fingerprint::Other => "neither a file, a directory nor a link".to_owned(),
-        Fingerprint::Unread => "a file that nobody had read".to_owned(),
     }
 }

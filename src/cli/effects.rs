@@ -12,7 +12,7 @@ use super::output::{Output, Style};
 use crate::debugger::{EffectState, LedgerRow, Standing};
 use crate::text::{Align, SafeText, width};
 use finish::FinishArgs;
-pub(super) use finish::{SettleArg, of_rolled_back, of_sent, sent_line};
+pub(super) use finish::{SettleArg, of_rolled_back, of_sent};
 
 /// List what calls did outside the files: done, waiting, in doubt, taken back
 #[derive(Debug, clap::Args)]

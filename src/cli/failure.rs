@@ -242,28 +242,7 @@ impl From<CheckoutError> for Failure {
 
 impl From<TransactionError> for Failure {
     fn from(error: TransactionError) -> Self {
-        let hint = match &error {
-            TransactionError::Open { .. } => "; nothing was written: name a directory",
-            TransactionError::Unsupported => {
-                "; nothing was written: `jukebox checkout` writes a new directory"
-            }
-            TransactionError::Locked => "; nothing was written: try again when it is done",
-            TransactionError::State => "; nothing was written: move it away",
-            TransactionError::Refused { .. } | TransactionError::Conflicts(_) => {
-                "; nothing was written"
-            }
-            TransactionError::Prepare(_) => "; none of its files was changed",
-            TransactionError::TakenBack(_) => "; the files are as before",
-            TransactionError::Interrupted(_) => {
-                "; old and new files are kept: `jukebox txn recover --dir DIR` goes on"
-            }
-            TransactionError::Damaged => {
-                "; nothing was touched: the old files are in `.jukebox/displaced`, the new ones in \
-                 `.jukebox/staged`"
-            }
-            TransactionError::NothingToUndo => "",
-        };
-        let line = format!("{error}{hint}");
+        let line = error.advised();
         match error {
             TransactionError::Open { .. }
             | TransactionError::State
@@ -282,45 +261,36 @@ impl From<TransactionError> for Failure {
 
 impl From<LookUpError> for Failure {
     fn from(error: LookUpError) -> Self {
+        let line = error.advised();
         match error {
-            LookUpError::Io { .. } => Self::machine(error.to_string()),
-            error => Self::unusable(format!("{error}; `jukebox txn status` lists them")),
+            LookUpError::Io { .. } => Self::machine(line),
+            LookUpError::None(_) | LookUpError::Several(..) => Self::unusable(line),
         }
     }
 }
 
 impl From<HoldError> for Failure {
     fn from(error: HoldError) -> Self {
-        let line = error.to_string();
+        let line = error.advised();
         match error {
             HoldError::LookUp(error) => error.into(),
             HoldError::Open(error) => error.into(),
-            HoldError::Abandoned(id) => Self::unusable(format!(
-                "{line}, and its workspace is untouched: `jukebox txn recover {id}` with --salvage \
-                 NEW copies out what it had written, with --drop removes it"
-            )),
-            HoldError::Committed(id) => {
-                Self::unusable(format!("{line}: `jukebox txn undo {id}` takes it back"))
+            HoldError::Abandoned(_) | HoldError::Committed(_) | HoldError::RolledBack(_) => {
+                Self::unusable(line)
             }
-            HoldError::Busy => Self::conflict(format!(
-                "{line}; nothing was done: try again when it has ended"
-            )),
-            HoldError::Lost => Self::machine(format!(
-                "{line}; `jukebox txn status` says what has become of it"
-            )),
-            HoldError::Words(_) | HoldError::Talk(_) | HoldError::Output(_) => Self::machine(line),
+            HoldError::Busy | HoldError::OutOfReach(_) => Self::conflict(line),
+            HoldError::Lost | HoldError::Words(_) | HoldError::Talk(_) | HoldError::Output(_) => {
+                Self::machine(line)
+            }
         }
     }
 }
 
 impl From<OpenTransactionError> for Failure {
     fn from(error: OpenTransactionError) -> Self {
-        let line = error.to_string();
+        let line = error.advised();
         match error {
             OpenTransactionError::Transaction(error) => error.into(),
-            OpenTransactionError::Missing(_) => Self::machine(format!(
-                "{line}; nothing was run (`jukebox doctor` says more)"
-            )),
             OpenTransactionError::Sandbox(
                 SandboxError::NoSavepoint(_)
                 | SandboxError::SavepointExists(_)
@@ -328,16 +298,7 @@ impl From<OpenTransactionError> for Failure {
             ) => Self::unusable(line),
             OpenTransactionError::Effect(error) => error.into(),
             OpenTransactionError::Config(error) => error.into(),
-            OpenTransactionError::InDoubt(effects) => {
-                let first = effects.first().copied().unwrap_or_default();
-                Self::conflict(format!(
-                    "{line}; nothing was written, and the transaction is still open: `jukebox txn \
-                     effect ID --settle {first}=done` says that it was done"
-                ))
-            }
-            OpenTransactionError::CutOff => Self::conflict(format!(
-                "{line}; nothing was done: `jukebox txn recover --dir DIR` finishes it first"
-            )),
+            OpenTransactionError::InDoubt(_) | OpenTransactionError::CutOff => Self::conflict(line),
             _ => Self::machine(line),
         }
     }

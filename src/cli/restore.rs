@@ -97,7 +97,7 @@ impl Args {
         }
         if let Some(done) = done {
             change::print_conflicts(&done.late, out)?;
-            let summary = change::summary(done, &self.directory);
+            let summary = done.in_words(&self.directory);
             out.line(Style::Strong, &SafeText::line(&summary))?;
         } else if preview.conflicts.is_empty() {
             let paths = human::plural(preview.changes.len() as u64, "path", "paths");

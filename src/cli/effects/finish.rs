@@ -185,7 +185,7 @@ impl FinishArgs {
             (json!({ "in_doubt": left }), line, !left.is_empty())
         } else if self.send {
             let sent = unfinished.send()?;
-            (of_sent(&sent), sent_line(&sent), sent.stopped.is_some())
+            (of_sent(&sent), sent.in_words(), sent.stopped.is_some())
         } else {
             let done = unfinished.take_back()?;
             (
@@ -228,24 +228,6 @@ fn list(numbers: &[u32]) -> String {
         .map(|number| format!("effect {number}"))
         .collect();
     numbers.join(", ")
-}
-
-/// What became of an outbox, in one line.
-pub(in crate::cli) fn sent_line(sent: &Sent) -> String {
-    let mut line = match sent.sent.as_slice() {
-        [] => "nothing was sent".to_owned(),
-        numbers => format!("sent: {}", list(numbers)),
-    };
-    if let Some(stopped) = &sent.stopped {
-        line = format!(
-            "{line}; stopped at effect {}: {}",
-            stopped.number, stopped.reason
-        );
-    }
-    if !sent.waiting.is_empty() {
-        line = format!("{line}; waiting: {}", list(&sent.waiting));
-    }
-    line
 }
 
 /// What became of an outbox, as JSON.

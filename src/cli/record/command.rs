@@ -292,7 +292,7 @@ fn finish(
         Ok(Some(done)) => {
             let directory = Path::new("the workspace");
             let _ = change::print_conflicts(&done.late, out);
-            warn(&change::summary(&done, directory));
+            warn(&done.in_words(directory));
             if done.late.is_empty() {
                 Ok(())
             } else {

@@ -107,7 +107,7 @@ impl Args {
         change::print_outcome(directory, preview, done, out)?;
         match sent {
             Some(Ok(sent)) if *sent != Sent::default() => {
-                let line = effects::sent_line(sent);
+                let line = sent.in_words();
                 out.line(Style::Strong, &SafeText::line(&line))?;
             }
             Some(Err(error)) => {

@@ -152,7 +152,7 @@ impl Args {
                         .to_owned()
                 }
                 Recovery::Finished(done) => {
-                    let summary = change::summary(done, directory);
+                    let summary = done.in_words(directory);
                     format!("a commit was cut off, and is finished: {summary}")
                 }
             };

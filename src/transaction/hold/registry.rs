@@ -145,13 +145,22 @@ impl Registry {
         }
     }
 
+    /// The one on this tape; the latest, where there was one before on a file of that name.
+    pub fn of_tape(&self, tape: &Path) -> Result<Option<Entry>, LookUpError> {
+        Ok(self.on_tape(tape)?.last())
+    }
+
     /// The one on this tape, if its commit was begun: its files may be committed, or are,
     /// whatever the tape had the time to say.
     pub fn perhaps_committed(&self, tape: &Path) -> Result<Option<Entry>, LookUpError> {
+        Ok(self.on_tape(tape)?.find(|entry| entry.stage != Stage::Open))
+    }
+
+    fn on_tape(&self, tape: &Path) -> Result<impl Iterator<Item = Entry> + use<>, LookUpError> {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let tape = real(tape);
-        let mut entries = self.entries()?.into_iter();
-        Ok(entries.find(|entry| entry.stage != Stage::Open && real(entry.tape()) == tape))
+        let entries = self.entries()?.into_iter();
+        Ok(entries.filter(move |entry| real(entry.tape()) == tape))
     }
 
     /// Writes one down.
@@ -261,6 +270,11 @@ impl Entry {
     /// Its tape.
     pub fn tape(&self) -> &Path {
         Path::new(&self.tape)
+    }
+
+    /// Whether others reach its holder. Where a command holds it by itself, nobody does.
+    pub fn is_within_reach(&self) -> bool {
+        !self.socket.is_empty()
     }
 }
 

@@ -61,6 +61,12 @@ pub enum HoldError {
     /// It was committed.
     #[error("the transaction `{0}` was committed")]
     Committed(String),
+    /// It was rolled back.
+    #[error("the transaction `{0}` was rolled back")]
+    RolledBack(String),
+    /// A command holds it by itself, and asks nobody but whoever typed it.
+    #[error("the transaction `{0}` is held by the command that it records")]
+    OutOfReach(String),
     /// A command runs in it.
     #[error("a command runs in the transaction")]
     Busy,
@@ -120,6 +126,7 @@ pub fn new_id() -> String {
 #[derive(Debug)]
 pub struct Held {
     entry: Entry,
+    registry: Registry,
 }
 
 impl Held {
@@ -127,7 +134,11 @@ impl Held {
     pub fn find(registry: &Registry, id: &str) -> Result<Self, HoldError> {
         let entry = registry.find(id)?;
         match registry.state(&entry) {
-            HeldState::Open | HeldState::Committing => Ok(Self { entry }),
+            HeldState::Open | HeldState::Committing if entry.is_within_reach() => Ok(Self {
+                entry,
+                registry: registry.clone(),
+            }),
+            HeldState::Open | HeldState::Committing => Err(HoldError::OutOfReach(entry.id)),
             HeldState::Abandoned => Err(HoldError::Abandoned(entry.id)),
             HeldState::Committed(_) => Err(HoldError::Committed(entry.id)),
         }
@@ -243,7 +254,7 @@ impl Held {
                         reply => Err(unwanted(reply)),
                     };
                 }
-                None => return Err(HoldError::Lost),
+                None => return Err(self.unheard(HoldError::Lost)),
             }
         }
     }
@@ -259,11 +270,25 @@ impl Held {
     fn ask(&self, request: &Request) -> Result<Reply, HoldError> {
         let stream = self.connect(request, None)?;
         let reply = wire::hear(&stream).map_err(HoldError::Talk)?;
-        reply.ok_or(HoldError::Lost)
+        reply.ok_or_else(|| self.unheard(HoldError::Lost))
+    }
+
+    /// Why nobody answers: it may have been ended by somebody else meanwhile.
+    fn unheard(&self, error: HoldError) -> HoldError {
+        let id = self.entry.id.clone();
+        match self.registry.find(&id) {
+            Err(LookUpError::None(_)) => HoldError::RolledBack(id),
+            Ok(entry) => match self.registry.state(&entry) {
+                HeldState::Committed(_) => HoldError::Committed(id),
+                HeldState::Open | HeldState::Committing | HeldState::Abandoned => error,
+            },
+            Err(_) => error,
+        }
     }
 
     fn connect(&self, request: &Request, input: Option<OwnedFd>) -> Result<UnixStream, HoldError> {
-        let stream = UnixStream::connect(&self.entry.socket).map_err(HoldError::Talk)?;
+        let stream = UnixStream::connect(&self.entry.socket);
+        let stream = stream.map_err(|error| self.unheard(HoldError::Talk(error)))?;
         let said = wire::hand_over(&stream, input).and_then(|()| wire::say(&stream, request));
         match said {
             // Who has no time says so without listening.
