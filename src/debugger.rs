@@ -30,6 +30,7 @@ mod marks;
 mod named;
 mod notes;
 mod open;
+mod own_transaction;
 mod patch;
 mod paths;
 mod reading;
@@ -46,6 +47,7 @@ mod state_file;
 mod statistics;
 mod timeline;
 mod title;
+mod transaction_view;
 mod transactions;
 mod tree;
 mod trees;
@@ -84,6 +86,9 @@ pub use left::{Left, LeftFocus, LeftView};
 pub use like::LikeView;
 pub use notes::{MAX_NOTE, Notes};
 pub use open::{Debugger, IndexCache, OpenError, OpenOptions, Places, Source};
+pub use own_transaction::{
+    LinkError, Prospect, TransactionEnd, TransactionEnded, TransactionLink, TransactionStanding,
+};
 pub use patch::{Patch, PatchForm};
 pub use reading::{Rest, Slice};
 pub use recent::RecentRun;
@@ -100,11 +105,12 @@ pub use sandbox::{
 pub use search::{QueryError, Search};
 pub use spots::{Direction, LocateError};
 pub use statistics::{ChurnRow, Count, Statistics, ToolRow};
+pub use transaction_view::TransactionView;
 pub use transactions::{
     CallRequest, EffectCall, Ended, EndedTransaction, Entry, HOLDER_VERB, HeldState,
     HeldTransaction, HoldBegin, HoldError, Isolation, LookUpError, OpenTransactionError, Proposed,
     Registry, SalvageError, Salvaged, SandboxError, Stream, allowed_environment, begin_transaction,
-    proposed_patch, salvage, serve_transaction,
+    conflict_patch, proposed_patch, salvage, serve_transaction,
 };
 pub use tree::Expanded;
 pub use verify::{Verified, VerifyStats};

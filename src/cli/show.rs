@@ -36,6 +36,9 @@ pub(super) struct Args {
     /// Instead: agent, model, directory, git, what the record covers, open transactions, effects
     #[arg(long, group = "what")]
     environment: bool,
+    /// Instead: the transaction at it: how it stands, its savepoints, what it changed, its effects
+    #[arg(long, group = "what")]
+    transaction: bool,
     /// Instead: what calls did outside the files so far, and what a rollback would do about it
     #[arg(long, group = "what")]
     effects: bool,
@@ -59,6 +62,10 @@ all steps were looked at), compactions (step, before, after: tokens), system (st
 and tools (step, names), or null.
 With --environment: step, facts (null: not recorded), covers, transactions (name, begin: the step), effects (step, kind,
 title), more_effects (there are earlier ones).
+With --transaction: step, id (null: none had begun), began (the step), ended (step and how:
+committed or rolled-back; or null: open here), state (of a transaction of yours, now: as of
+`jukebox txn status`; or null), facts, savepoints (name, step), changed (how many paths), changes
+(change, path; the first 200), effects (as of `jukebox effects`).
 With --effects, one effect a line, as of `jukebox effects`.";
 
 /// Prints what is around a step, as JSON or for people.
@@ -75,6 +82,9 @@ impl Args {
             Self {
                 environment: true, ..
             } => Some(around::environment as Around),
+            Self {
+                transaction: true, ..
+            } => Some(around::transaction as Around),
             Self { effects: true, .. } => Some(around::effects as Around),
             _ => None,
         };

@@ -42,6 +42,8 @@ pub struct Summary {
     pub problems: usize,
     /// Whether calls did anything outside the files.
     pub has_effects: bool,
+    /// Whether it has a transaction.
+    pub has_transactions: bool,
     /// What a person should know before trusting the view, one sentence each.
     pub notices: Vec<SafeText>,
 }
@@ -110,6 +112,8 @@ pub struct TransactionMark {
     pub edge: TransactionEdge,
     /// It was rolled back.
     pub is_rolled_back: bool,
+    /// It was neither committed nor rolled back, as far as the tape tells.
+    pub is_open: bool,
 }
 
 /// Where in the bracket of a transaction a step lies.

@@ -43,6 +43,7 @@ impl Debugger {
             bytes: self.tape.end.offset + self.tape.end.torn,
             problems: self.transcript_problems.len() + self.tape.problem_count(),
             has_effects: self.has_effects(),
+            has_transactions: self.has_transactions(),
             notices: self
                 .notices
                 .iter()
@@ -153,6 +154,7 @@ impl Debugger {
         Some(TransactionMark {
             edge,
             is_rolled_back: transaction.state == TransactionState::RolledBack,
+            is_open: transaction.state == TransactionState::Open,
         })
     }
 

@@ -12,12 +12,12 @@ use crate::model::{BlobHash, Certainty, ChangeKind};
 pub use crate::sandbox::{SandboxError, Stream, allowed_environment};
 use crate::tape::MAX_BLOB;
 use crate::text::{GitMode, SafeText};
-use crate::transaction::Fingerprint;
 pub use crate::transaction::hold::{
     CallRequest, Ended, Entry, HOLDER_VERB, Held as HeldTransaction, HeldState, HoldBegin,
     HoldError, LookUpError, Registry, SalvageError, Salvaged, begin as begin_transaction, salvage,
     serve as serve_transaction,
 };
+use crate::transaction::{Conflict, Fingerprint};
 pub use crate::transaction::{
     EffectCall, Ended as EndedTransaction, Isolation, OpenTransactionError, Proposed,
 };
@@ -42,6 +42,21 @@ pub fn proposed_patch(proposed: &Proposed, workspace: &Path, form: PatchForm) ->
         _ => ChangeKind::Modified,
     };
     patch((proposed.path.clone(), None), change, before, after, form)
+}
+
+/// What a commit would change of a path that somebody else changed, as a patch: from what it is
+/// now to what the transaction wants it to be.
+pub fn conflict_patch(
+    conflict: &Conflict,
+    proposed: &Proposed,
+    workspace: &Path,
+    form: PatchForm,
+) -> Patch {
+    let from_theirs = Proposed {
+        base: conflict.theirs.clone(),
+        ..proposed.clone()
+    };
+    proposed_patch(&from_theirs, workspace, form)
 }
 
 fn side(found: &Fingerprint, read: impl FnOnce() -> Option<Vec<u8>>) -> (Certainty, Side) {

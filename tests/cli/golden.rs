@@ -73,6 +73,9 @@ fn effects() {
         "effects effects.jsonl --json",
         "show effects.jsonl --effects",
         "show effects.jsonl@3 --effects --json",
+        "show effects.jsonl --transaction",
+        "show effects.jsonl@5 --transaction --json",
+        "show effects.jsonl@1 --transaction",
         "log effects.jsonl",
         "verify effects.jsonl",
     ];

@@ -9,7 +9,8 @@ use crate::cli::failure::Failure;
 use crate::cli::fields;
 use crate::cli::output::{Output, Style};
 use crate::debugger::{
-    ContextRun, ContextView, EnvironmentView, Section, Spoken, Turn, TurnTokens, Utterance,
+    ContextRun, ContextView, EnvironmentView, Section, Spoken, TransactionStanding,
+    TransactionView, Turn, TurnTokens, Utterance,
 };
 use crate::model::StepKind;
 use crate::text::{SafeText, human};
@@ -169,6 +170,63 @@ fn context_object(looked: &Looked, view: &ContextView, run: &ContextRun) -> Valu
         "compactions": compactions.collect::<Vec<_>>(),
         "system": system,
         "tools": tools,
+    })
+}
+
+/// Prints the transaction at a place.
+pub(super) fn transaction(looked: &Looked, is_json: bool, out: &mut Output) -> Result<(), Failure> {
+    let view = looked.run.transaction(looked.spot);
+    let link = looked.run.transaction_link();
+    let standing = link.and_then(|link| link.standing().ok()?);
+    if is_json {
+        let object = transaction_object(looked, view.as_ref(), standing.as_ref());
+        return Ok(out.json(&object)?);
+    }
+    let Some(view) = view else {
+        let line = SafeText::literal("no transaction has begun up to here");
+        return Ok(out.line(Style::Strong, &line)?);
+    };
+    print_sections(view.sections(standing.as_ref()).into_iter(), out)
+}
+
+fn transaction_object(
+    looked: &Looked,
+    view: Option<&TransactionView>,
+    standing: Option<&TransactionStanding>,
+) -> Value {
+    let step = looked.spot.step.0;
+    let Some(view) = view else {
+        return json!({ "step": step, "id": null });
+    };
+    let ended = view.ended.map(|(step, is_rolled_back)| {
+        let how = if is_rolled_back {
+            "rolled-back"
+        } else {
+            "committed"
+        };
+        json!({ "step": step.0, "how": how })
+    });
+    let facts = view.facts.iter();
+    let facts: Map<_, _> = facts
+        .map(|(what, words)| ((*what).to_owned(), Value::from(words.as_str())))
+        .collect();
+    let savepoints = view.savepoints.iter();
+    let savepoints =
+        savepoints.map(|(step, name)| json!({ "name": name.as_str(), "step": step.0 }));
+    let changes = view.changes.iter();
+    let changes = changes.map(|(letter, path)| json!({ "change": letter, "path": path.as_str() }));
+    let standing = standing.filter(|standing| standing.id == view.id.as_str());
+    json!({
+        "step": step,
+        "id": view.id.as_str(),
+        "began": view.began.0,
+        "ended": ended,
+        "state": standing.map(|standing| standing.state.as_str()),
+        "facts": facts,
+        "savepoints": savepoints.collect::<Vec<_>>(),
+        "changed": view.changed,
+        "changes": changes.collect::<Vec<_>>(),
+        "effects": view.effects.iter().map(fields::effect).collect::<Vec<_>>(),
     })
 }
 

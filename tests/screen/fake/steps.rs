@@ -126,6 +126,7 @@ impl Fake {
             transaction: transaction.map(|edge| TransactionMark {
                 edge,
                 is_rolled_back: n % 100 < 50,
+                is_open: false,
             }),
         }
     }
