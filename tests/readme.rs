@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 
 use jukebox::debugger::{Debugger, OpenOptions, Source};
 use jukebox::model::StepKind;
+use jukebox::tui::action::ACTIONS;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -61,6 +62,26 @@ fn the_table_of_keys_is_that_of_the_program() {
     let keys = jukebox::tui::action::markdown();
     let expected = format!("{before}{START}{keys}{END}{after}");
     hold(&root().join("README.md"), &expected);
+}
+
+/// A command of the table is one that the program knows, and so are its options.
+#[test]
+fn what_an_action_is_on_the_command_line_is_there() {
+    let home = tempfile::tempdir().unwrap();
+    for action in ACTIONS {
+        let Some(command) = action.id.command() else {
+            continue;
+        };
+        let words: Vec<&str> = command.split(' ').collect();
+        let is_verb = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+        let verbs: Vec<&str> = words[1..].iter().copied().take_while(is_verb).collect();
+        let ran = jukebox(&[&verbs[..], &["--help"]].concat(), home.path());
+        assert!(ran.status.success(), "{command}: {ran:?}");
+        let help = String::from_utf8(ran.stdout).unwrap();
+        for option in words.iter().filter(|word| word.starts_with("--")) {
+            assert!(help.contains(option), "{command}: there is no {option}");
+        }
+    }
 }
 
 #[test]

@@ -59,6 +59,8 @@ mod paths;
 mod picker;
 #[path = "screen/play.rs"]
 mod play;
+#[path = "screen/raw.rs"]
+mod raw;
 #[path = "screen/said.rs"]
 mod said;
 #[path = "screen/scrollbars.rs"]
@@ -67,6 +69,8 @@ mod scrollbars;
 mod scrub;
 #[path = "screen/searches.rs"]
 mod searches;
+#[path = "screen/transaction.rs"]
+mod transaction;
 #[path = "screen/travel.rs"]
 mod travel;
 #[path = "screen/walks.rs"]

@@ -17,8 +17,13 @@ mod conflicts;
 mod dice;
 #[path = "txn/endings.rs"]
 mod endings;
+#[expect(dead_code, reason = "what only the tests of the terminal itself need")]
+#[path = "support/pty.rs"]
+mod pty;
 #[path = "txn/random.rs"]
 mod random;
+#[path = "txn/screen.rs"]
+mod screen;
 #[path = "txn/script.rs"]
 mod script;
 #[expect(dead_code, reason = "what only the tests of the sandbox itself need")]

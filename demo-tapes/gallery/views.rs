@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+#[path = "asked.rs"]
+mod asked;
+
 use jukebox::debugger::{Debugger, OpenOptions, Places, RunSource, Source};
 use jukebox::model::{Progress, StepNumber, WallTime};
 use jukebox::tui::app::{App, AppOptions, Extent, First};
@@ -41,6 +44,8 @@ pub(crate) enum Stage {
     Followed(Tape),
     /// A tape of which the first third has been read so far.
     Reading(Tape),
+    /// A tape whose transaction is open, and is asked how it would end.
+    Held(Holder),
     /// No run, of a person who never opened one.
     NoRun,
     /// No run, of a person who opened some before.
@@ -56,14 +61,30 @@ pub(crate) enum Tape {
     RolledBack,
     /// Lines are missing, torn and spoilt.
     Damaged,
+    /// Effects of every fate, in a transaction that is undone and in one that is open.
+    Effects,
     /// Written by hand: sub-agents, requests, a branch, names and files of every sort.
     Signs,
     /// A header, and nothing else.
     Empty,
 }
 
-use Stage::{Followed, NoRun, On, Reading, Recent, Unanswered};
-use Tape::{BugHunt, Damaged, Empty, RolledBack, Signs};
+/// What the process that holds a transaction answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// It would change some paths.
+    Willing,
+    /// Somebody else changed some of them.
+    Conflicting,
+    /// It is gone.
+    Gone,
+    /// It says nothing.
+    Silent,
+}
+
+use Holder::{Conflicting, Gone, Silent, Willing};
+use Stage::{Followed, Held, NoRun, On, Reading, Recent, Unanswered};
+use Tape::{BugHunt, Damaged, Effects, Empty, RolledBack, Signs};
 
 const fn view(name: &'static str, stage: Stage, keys: &'static str) -> View {
     View { name, stage, keys }
@@ -105,6 +126,10 @@ pub(crate) const VIEWS: &[View] = &[
         On(Signs),
         ":9<Enter>2gjj<Enter>j<Enter>j<Enter>j<Enter>",
     ),
+    view("transaction-view", On(RolledBack), ":12<Enter>2VVVV"),
+    view("transaction-effects", On(Effects), "G2VVVV"),
+    view("transaction-none", On(RolledBack), ":1<Enter>2VVVV"),
+    view("effects", On(Effects), "G2VVVVV"),
     // The diff pane.
     view("diff-unified", On(BugHunt), ":22<Enter>3|"),
     view("diff-sides", On(BugHunt), ":22<Enter>3z"),
@@ -130,6 +155,8 @@ pub(crate) const VIEWS: &[View] = &[
     // Signs of the timeline.
     view("transaction", On(RolledBack), ":6<Enter>"),
     view("transaction-end", On(RolledBack), ":17<Enter>"),
+    view("transaction-open", Held(Willing), "G1"),
+    view("transaction-abandoned", Held(Gone), "G1"),
     view("agents", On(Signs), ":7<Enter>1"),
     view("agents-folded", On(Signs), ":7<Enter>1s"),
     view("branches", On(Signs), "b"),
@@ -166,6 +193,15 @@ pub(crate) const VIEWS: &[View] = &[
     view("notices-few", On(BugHunt), "!"),
     view("no-such-place", On(BugHunt), ":99<Enter>"),
     view("copied", On(BugHunt), ":17<Enter>y"),
+    // How a transaction ends.
+    view("commit", Held(Willing), "GC"),
+    view("commit-patch", Held(Willing), "GC<Enter>"),
+    view("commit-done", Held(Willing), "GCY"),
+    view("commit-asking", Held(Silent), "GC"),
+    view("commit-conflict", Held(Conflicting), "GC"),
+    view("commit-abandoned", Held(Gone), "GC"),
+    view("roll-back", Held(Willing), "GU"),
+    view("roll-back-done", Held(Willing), "GUY"),
     view("followed", Followed(BugHunt), "G"),
     view("followed-behind", Followed(BugHunt), "Ghh"),
     // Nothing to show, or not yet.
@@ -234,7 +270,9 @@ impl Stages {
         let (first, is_following) = match view.stage {
             Stage::NoRun | Stage::Recent => (First::Picker, false),
             Stage::Followed(_) => (First::Run, true),
-            Stage::On(_) | Stage::Unanswered(_) | Stage::Reading(_) => (First::Run, false),
+            Stage::On(_) | Stage::Held(_) | Stage::Unanswered(_) | Stage::Reading(_) => {
+                (First::Run, false)
+            }
         };
         let extent = match view.stage {
             Stage::Reading(_) => Extent::Begun,
@@ -259,7 +297,14 @@ impl Stages {
         }
         let run = Arc::new(RwLock::new(self.run(view.stage)?));
         let mut worker = InlineWorker::new(run);
-        worker.settle(&mut app, resize);
+        let holder = match view.stage {
+            Stage::Held(holder) => Some(holder),
+            _ => None,
+        };
+        let mut instead = |job: &job::Job, reply: &mut dyn FnMut(Answer)| {
+            holder.is_some_and(|holder| asked::answer(holder, job, reply))
+        };
+        worker.settle_but(&mut app, resize, &mut instead);
         if let Stage::Reading(_) = view.stage {
             // What reads on is asked first of all.
             let reading = job::Reading {
@@ -275,7 +320,7 @@ impl Stages {
             );
         }
         for key in view.keys.parse::<KeyScript>()?.keys() {
-            worker.settle(&mut app, Event::Key(*key));
+            worker.settle_but(&mut app, Event::Key(*key), &mut instead);
         }
         Ok(app)
     }
@@ -286,6 +331,7 @@ impl Stages {
             | Stage::Unanswered(tape)
             | Stage::Reading(tape)
             | Stage::Followed(tape) => Source::Path(self.path(tape)),
+            Stage::Held(_) => Source::Path(self.path(Tape::Effects)),
             Stage::NoRun | Stage::Recent => Source::Nothing,
         };
         let places = match stage {
@@ -313,6 +359,7 @@ impl Stages {
             Tape::BugHunt => demos.join("bug-hunt.jsonl"),
             Tape::RolledBack => demos.join("rolled-back.jsonl"),
             Tape::Damaged => demos.join("damaged.jsonl"),
+            Tape::Effects => demos.with_file_name("tests/fixtures/cli/effects.jsonl"),
             Tape::Signs => demos.join("gallery/signs.jsonl"),
             Tape::Empty => self.home.path().join("empty.jsonl"),
         }

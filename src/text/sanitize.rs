@@ -106,7 +106,7 @@ impl SafeText {
     }
 
     /// A row of spaces.
-    pub(super) fn spaces(count: usize) -> Self {
+    pub(crate) fn spaces(count: usize) -> Self {
         Self {
             text: Cow::Owned(" ".repeat(count)),
             marks: Vec::new(),

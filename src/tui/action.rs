@@ -3,6 +3,8 @@
 //! The keymap, the help, the line of hints and the README's table of keys are made from
 //! it, so that none of them can say something else. What an action does is in `update`.
 
+mod command;
+
 use std::fmt::Write as _;
 
 use super::key::Key;
@@ -85,7 +87,7 @@ actions! {
         NextView        "next-view"        "v"        None  "view"
             "The diff pane's next view: files, step, request, event"
         NextStateView   "next-state-view"  "V"        None  "view"
-            "Files, conversation, context, environment, effects, numbers"
+            "Files, conversation, context, environment, transaction …"
         Fold            "fold-agent"       "s"        None  "fold"    "Fold the sub-agent of this step, or unfold"
         FoldAll         "fold-all-agents"  "S"        None  "fold"    "Fold all sub-agents, or none"
         Sides           "sides"            "|"        None  ""
@@ -115,6 +117,14 @@ actions! {
             "To the end; of the timeline: last step"
         ScrollLeft      "scroll-left"      "< Shift-Left"  Count ""   "Back to the start of long lines"
         ScrollRight     "scroll-right"     "> Shift-Right" Count ""   "Read on in long lines"
+    }
+    Transaction {
+        Commit          "commit"           "C"        None  "commit…"
+            "Commit the open transaction: shown first"
+        RollBack        "roll-back"        "U"        None  "roll back…"
+            "Roll the transaction back: shown first"
+        Confirm         "confirm"          "Y"        None  "yes"
+            "Yes: commit or roll back what is shown"
     }
     Search {
         Search          "search"           "/"        None  "search"  "Search all events for words"
@@ -178,6 +188,8 @@ pub enum Category {
     Marks,
     /// Within the screen.
     Panes,
+    /// The open transaction.
+    Transaction,
     /// Finding words.
     Search,
     /// The program.
@@ -186,10 +198,11 @@ pub enum Category {
 
 impl Category {
     /// Every group, in the order of the help.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Travel,
         Self::Marks,
         Self::Panes,
+        Self::Transaction,
         Self::Search,
         Self::Program,
     ];
@@ -200,6 +213,7 @@ impl Category {
             Self::Travel => "Travel",
             Self::Marks => "Marks, notes, differences",
             Self::Panes => "Panes",
+            Self::Transaction => "Transaction",
             Self::Search => "Search",
             Self::Program => "Program",
         }
@@ -233,16 +247,23 @@ impl Action {
 
 /// The README's table of keys.
 pub fn markdown() -> String {
-    let mut table = String::from("| keys | does |\n|---|---|\n");
+    let mut table = String::from("| keys | does | on the command line |\n|---|---|---|\n");
     for category in Category::ALL {
-        let _ = writeln!(table, "| **{}** | |", category.title());
+        let _ = writeln!(table, "| **{}** | | |", category.title());
         for action in ACTIONS.iter().filter(|action| action.category == category) {
             let keys: Vec<String> = action
                 .shown_keys()
                 .iter()
                 .map(|key| format!("`{}`", key.replace('|', "\\|")))
                 .collect();
-            let _ = writeln!(table, "| {} | {} |", keys.join(" "), action.description);
+            let command = action.id.command();
+            let command = command.map_or(String::new(), |command| format!("`{command}` "));
+            let _ = writeln!(
+                table,
+                "| {} | {} | {command}|",
+                keys.join(" "),
+                action.description
+            );
         }
     }
     table
@@ -274,8 +295,8 @@ mod tests {
         for action in ACTIONS {
             assert!(table.contains(action.description), "{}", action.name);
         }
-        assert!(table.contains("| `h` `←` | One step back |\n"));
+        assert!(table.contains("| `h` `←` | One step back | `jukebox show TAPE@12` |\n"));
         assert!(table.contains("| `\\|` | Side by side"));
-        assert!(table.contains("| `m…` | Mark this place with a letter |\n"));
+        assert!(table.contains("| `m…` | Mark this place with a letter | |\n"));
     }
 }

@@ -8,10 +8,12 @@ use std::ops::Range;
 use ratatui::layout::Size;
 
 use super::against::Against;
+use super::decision::Decision;
 use super::difference::Form;
 use super::effect::Effect;
 use super::folding::Fold;
 use super::held::{Desk, Held, Ticket};
+use super::job::Answered;
 use super::keymap::{Keymap, Pending};
 use super::layout::{Contents, Layout, Lines, Pane, Zoom};
 use super::notes::NotePad;
@@ -26,7 +28,7 @@ use super::search::{Filter, Search};
 use super::terminal::Mouse;
 use super::theme::{ColorChoice, Theme};
 use super::travel::{Arrival, Follow, Travel};
-use crate::debugger::{BranchRow, Left, Spot, StepRow, Summary};
+use crate::debugger::{BranchRow, Left, Spot, StepRow, Summary, TransactionStanding};
 use crate::model::{Place, TapePath};
 use crate::text::SafeText;
 
@@ -139,6 +141,10 @@ pub struct App {
     pub(super) prompt: Option<Prompt>,
     pub(super) overlay: Option<Overlay>,
     pub(super) message: Option<Message>,
+    /// What has become of the transaction whose tape the run is.
+    pub(super) standing: Held<Answered<Option<TransactionStanding>>>,
+    /// How it is to end, while that is asked or done.
+    pub(super) decision: Option<Decision>,
 }
 
 /// Something said once, in the place of the hints, until the next key.
@@ -220,6 +226,8 @@ impl App {
             prompt: None,
             overlay: None,
             message: None,
+            standing: Held::default(),
+            decision: None,
         };
         if options.extent == Extent::Begun {
             app.begin_opening();
@@ -254,6 +262,7 @@ impl App {
             self.state.context.is_waiting(),
             self.state.context_run.is_waiting(),
             self.state.environment.is_waiting(),
+            self.state.transaction.is_waiting(),
             self.state.statistics.is_waiting(),
             self.diff.changes.is_waiting(),
             self.diff.diff.is_waiting(),
@@ -269,6 +278,7 @@ impl App {
             || self.search.as_ref().is_some_and(Search::is_running)
             || self.against.as_ref().is_some_and(Against::is_waiting)
             || self.opening.is_some()
+            || self.decision.as_ref().is_some_and(Decision::is_waiting)
             || self.travel.under_way.is_some()
             || self.fetch.is_some()
             || self.picker.as_ref().is_some_and(Picker::is_waiting)
@@ -302,8 +312,11 @@ impl App {
     /// The view of the state pane that comes next.
     pub(super) fn state_view_after(&self) -> StateView {
         let summary = self.summary.get();
-        let has_effects = summary.is_some_and(|summary| summary.has_effects);
-        self.state.view.next(has_effects)
+        self.state.view.next(|view| match view {
+            StateView::Transaction => summary.is_some_and(|summary| summary.has_transactions),
+            StateView::Effects => summary.is_some_and(|summary| summary.has_effects),
+            _ => true,
+        })
     }
 
     /// How the difference is set: side by side on a wide screen, if its pane is wide, too.

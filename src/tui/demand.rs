@@ -7,7 +7,7 @@ use super::against::Against;
 use super::app::{App, Keeping};
 use super::difference::DiffRow;
 use super::highlight::STRIDE;
-use super::job::{Counterpart, Job, Jump, Stop};
+use super::job::{Counterpart, Job, Jump, Stop, TransactionJob};
 use super::layout::{Layout, Pane};
 use super::overlay::OverlaySort;
 use super::panes::first_in_view;
@@ -36,6 +36,11 @@ impl App {
         {
             self.problems.want(Job::Problems, &mut self.desk);
         }
+        if self.summary.get().is_some_and(|it| it.has_transactions) {
+            let standing = Job::Transaction(TransactionJob::Standing);
+            self.standing.want(standing, &mut self.desk);
+        }
+        self.demand_decision();
         self.demand_arrival();
         let Some(stop) = self.travel.stop else {
             return;
@@ -169,6 +174,11 @@ impl App {
                 StateView::Environment => {
                     let environment = Job::Environment { at, columns };
                     self.state.environment.want(environment, &mut self.desk);
+                }
+                StateView::Transaction => {
+                    let view = TransactionJob::View { at, columns };
+                    let transaction = &mut self.state.transaction;
+                    transaction.want(Job::Transaction(view), &mut self.desk);
                 }
                 StateView::Effects => {
                     let effects = Job::Effects { at, columns };

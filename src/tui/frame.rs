@@ -19,6 +19,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::app::{App, AppOptions};
 use super::effect::Effect;
 use super::event::Event;
+use super::job::{Answer, Job, TransactionAnswer, TransactionJob};
 use super::theme::Role;
 use super::view;
 use super::worker::{InlineWorker, Runs};
@@ -89,7 +90,7 @@ pub fn frame(runs: impl Into<Runs>, options: FrameOptions) -> Result<Picture, Fr
     let resize = Event::Resize { columns, rows };
     let keys = options.keys.keys().iter().map(|key| Event::Key(*key));
     'keys: for event in std::iter::once(resize).chain(keys) {
-        for effect in worker.settle(&mut app, event) {
+        for effect in worker.settle_but(&mut app, event, &mut only_look) {
             match effect {
                 Effect::Quit => break 'keys,
                 Effect::Fail(reason) => return Err(FrameError(reason)),
@@ -99,6 +100,17 @@ pub fn frame(runs: impl Into<Runs>, options: FrameOptions) -> Result<Picture, Fr
         }
     }
     Ok(Picture::of(&app, options.size))
+}
+
+/// Whatever is typed for a picture, it ends no transaction.
+fn only_look(job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
+    let is_end = matches!(job, Job::Transaction(TransactionJob::End(_)));
+    if is_end {
+        let words = "a picture ends no transaction; nothing was done";
+        let refused = TransactionAnswer::Ended(Err(SafeText::literal(words)));
+        reply(Answer::Transaction(refused));
+    }
+    is_end
 }
 
 /// A frame, drawn.

@@ -6,6 +6,7 @@
 mod opened;
 mod progress;
 mod slot;
+mod transaction;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -26,6 +27,9 @@ use crate::text::SafeText;
 pub use self::opened::{Changes, OpenFile, OpenedRun, SharedRun};
 pub use self::progress::{Progress, Reading, ReadingState};
 pub use self::slot::Slot;
+pub use self::transaction::{
+    LineCount, PatchOf, PatchRow, PatchSort, TransactionAnswer, TransactionJob,
+};
 
 /// A job, and the number by which its reply is known.
 #[derive(Clone, Debug)]
@@ -258,6 +262,8 @@ pub enum Job {
     },
     /// Stop counting.
     StopStatistics,
+    /// Something about the transaction whose tape this is.
+    Transaction(TransactionJob),
     /// Open a run to hold this one against, by what was typed.
     OpenRight(String),
     /// Nobody holds this run against another any more.
@@ -423,6 +429,7 @@ impl Job {
             Self::PaintDiff { .. } => Slot::PaintDiff,
             Self::Search { .. } | Self::StopSearch => Slot::Search,
             Self::Statistics { .. } | Self::StopStatistics => Slot::Statistics,
+            Self::Transaction(job) => job.slot(),
             Self::OpenRight(_) | Self::CloseRight | Self::Align { .. } => Slot::Right,
             Self::RightSummary => Slot::RightSummary,
             Self::RightTimeline { .. } => Slot::RightTimeline,
@@ -524,6 +531,8 @@ pub enum Answer {
     PaintedDiff(Box<[Painted; 2]>),
     /// To [`Job::Statistics`].
     Statistics(Box<Statistics>),
+    /// To [`Job::Transaction`].
+    Transaction(TransactionAnswer),
     /// To [`Job::OpenRight`]: the branch that was named, if one was.
     RightOpened(Answered<Option<String>>),
     /// To [`Job::RightSummary`].

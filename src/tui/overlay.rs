@@ -1,16 +1,23 @@
-//! What lies over the panes: the help, and what to know before trusting the view.
+//! What lies over the panes: the help, what to know before trusting the view, and the end of
+//! the transaction.
 //!
 //! Here is what they say and how far they can be scrolled; how they look is in `view`.
 
+mod decision;
 mod help;
+
+use std::collections::BTreeMap;
 
 use ratatui::layout::{Margin, Rect};
 
 use super::app::App;
+use super::job::PatchOf;
 use super::layout::scrolled;
 use super::panes::FilePane;
 use super::scroll::Extent;
 use super::theme::Role;
+use super::view::spinner;
+use crate::debugger::TransactionEnd;
 use crate::model::Certainty;
 use crate::text::{SafeText, human, width};
 
@@ -36,6 +43,8 @@ pub(super) enum OverlaySort {
     Help,
     /// What to know before trusting the view.
     Notices,
+    /// How the transaction is to end.
+    Decision(TransactionEnd),
 }
 
 impl OverlaySort {
@@ -44,6 +53,8 @@ impl OverlaySort {
         match self {
             Self::Help => "Keys and signs",
             Self::Notices => "Before trusting the view",
+            Self::Decision(TransactionEnd::Commit) => "Commit",
+            Self::Decision(TransactionEnd::RollBack) => "Roll back",
         }
     }
 
@@ -52,6 +63,7 @@ impl OverlaySort {
         match self {
             Self::Help => 160,
             Self::Notices => 84,
+            Self::Decision(_) => 100,
         }
     }
 }
@@ -63,6 +75,10 @@ pub(super) struct Sheet {
     pub(super) area: Rect,
     /// All its rows.
     pub(super) rows: Vec<Row>,
+    /// The chosen one, where one can be chosen.
+    pub(super) chosen: Option<usize>,
+    /// The patches that rows lead to, by the numbers of these.
+    pub(super) targets: BTreeMap<usize, PatchOf>,
 }
 
 impl Sheet {
@@ -104,9 +120,21 @@ impl App {
         let (overlay, layout) = self.overlay.zip(self.layout())?;
         let width = layout.body.width.min(overlay.sort.widest());
         let columns = usize::from(width - 4);
-        let rows = match overlay.sort {
-            OverlaySort::Help => help::rows(columns),
-            OverlaySort::Notices => notices(self, columns),
+        let (mut chosen, mut targets) = (None, BTreeMap::new());
+        let rows = match (overlay.sort, &self.decision) {
+            (OverlaySort::Help, _) => help::rows(columns),
+            (OverlaySort::Notices, _) => notices(self, columns),
+            (OverlaySort::Decision(_), None) => Vec::new(),
+            (OverlaySort::Decision(_), Some(decision)) => {
+                let page = decision::page(decision, spinner(self), columns);
+                let first = page.targets.keys().next().copied();
+                chosen = first.map(|first| {
+                    let last = page.rows.len().saturating_sub(1);
+                    decision.chosen.unwrap_or(first).min(last)
+                });
+                targets = page.targets;
+                page.rows
+            }
         };
         let whole = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX);
         // All is covered but for the hints where the screen is small, or that shows the rest.
@@ -124,7 +152,12 @@ impl App {
             width,
             height,
         };
-        Some(Sheet { area, rows })
+        Some(Sheet {
+            area,
+            rows,
+            chosen,
+            targets,
+        })
     }
 }
 

@@ -81,6 +81,7 @@ impl App {
                     }
                     StateView::Context
                     | StateView::Environment
+                    | StateView::Transaction
                     | StateView::Effects
                     | StateView::Numbers => {
                         let columns = usize::from(content.width);
@@ -141,7 +142,10 @@ impl App {
                         self.state.conversation.choose(turn);
                     }
                     StateView::Context => self.state.scroll_context_to(first, extent.shown),
-                    StateView::Environment | StateView::Effects | StateView::Numbers => {
+                    StateView::Environment
+                    | StateView::Transaction
+                    | StateView::Effects
+                    | StateView::Numbers => {
                         self.state.view_top = first;
                     }
                 },

@@ -13,6 +13,7 @@ mod picker;
 mod play;
 mod replies;
 mod search;
+mod transaction;
 mod travel;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
@@ -30,7 +31,7 @@ use super::palette::{Choice, choices};
 use super::prompt::{Edited, Prompt, Purpose};
 use super::terminal::Mouse;
 use super::travel::Errand;
-use crate::debugger::Direction;
+use crate::debugger::{Direction, TransactionEnd};
 use crate::model::Place;
 
 impl App {
@@ -108,6 +109,9 @@ impl App {
         }
         if self.picker.is_some() && self.overlay.is_none() && !is_for_all {
             self.press_in_picker(key, action, effects);
+            return;
+        }
+        if self.pending == Pending::Nothing && self.press_in_decision(action) {
             return;
         }
         match self.keymap.press(&mut self.pending, key) {
@@ -202,6 +206,9 @@ impl App {
             ActionId::Bottom => self.move_to_bottom(count),
             ActionId::ScrollLeft => self.scroll_sideways_in(self.focus, -delta),
             ActionId::ScrollRight => self.scroll_sideways_in(self.focus, delta),
+            ActionId::Commit => self.decide(TransactionEnd::Commit),
+            ActionId::RollBack => self.decide(TransactionEnd::RollBack),
+            ActionId::Confirm => self.confirm(),
             ActionId::Search => self.begin_search(),
             ActionId::OnlyHits => self.toggle_filter(),
             ActionId::NextHit => self.next_hit(Direction::Forward, times),
@@ -345,6 +352,7 @@ fn reaches_overlay(action: ActionId) -> bool {
             | ActionId::Top
             | ActionId::Bottom
             | ActionId::Open
+            | ActionId::Confirm
             | ActionId::Help
             | ActionId::Notices
             | ActionId::Back

@@ -33,7 +33,7 @@ use ratatui::layout::{Position, Rect};
 pub(super) use self::against::stretches;
 pub(super) use self::choices::{mark_at, marks_area, palette_choice_at};
 pub(super) use self::file::version_at;
-pub(super) use self::pane::tab_at;
+pub(super) use self::pane::{spinner, tab_at};
 use self::pen::{Pen, Selection};
 use super::app::App;
 use super::layout::{Layout, Pane, Sharing};
@@ -98,6 +98,7 @@ fn draw_pane(app: &App, layout: &Layout, which: Pane, buffer: &mut Buffer) {
             (None, StateView::Conversation) => conversation::draw(app, content, buffer),
             (None, StateView::Context) => context::draw(app, content, buffer),
             (None, StateView::Environment) => context::draw_environment(app, content, buffer),
+            (None, StateView::Transaction) => context::draw_transaction(app, content, buffer),
             (None, StateView::Effects) => context::draw_effects(app, content, buffer),
             (None, StateView::Numbers) => numbers::draw(app, content, buffer),
         },

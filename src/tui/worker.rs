@@ -1,7 +1,7 @@
 //! Answers what the screen asks, on threads of its own, so that the screen never waits.
 //!
-//! Lookups, reads, the strip, colours, searches, numbers, the file's growth, keeping, opening and
-//! comparing each have a thread, so that a long diff holds up no scrolling and a search holds up nothing. A request waits in its
+//! Lookups, reads, the strip, colours, searches, numbers, the file's growth, keeping, opening,
+//! comparing and the end of a transaction each have a thread, so that a long diff holds up no scrolling and a search holds up nothing. A request waits in its
 //! [`Slot`] until its thread is free, and a newer one of the same slot takes its place. A panic on any of the
 //! threads becomes [`Event::WorkerFailed`]. The screen's state is never touched here.
 
@@ -9,6 +9,7 @@ mod against;
 mod answer;
 mod mailbox;
 mod runs;
+mod transaction;
 mod turns;
 
 use std::io;
@@ -42,7 +43,7 @@ const READING: usize = 5;
 const KEEPING: usize = 7;
 
 /// How many threads there are.
-const LANES: usize = 10;
+const LANES: usize = 11;
 
 /// So long it is waited for when the screen closes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -71,6 +72,9 @@ const fn lane_of(slot: Slot) -> usize {
         | Slot::Context
         | Slot::Environment
         | Slot::Effects
+        | Slot::Standing
+        | Slot::TransactionView
+        | Slot::ProposedPatch
         | Slot::Problems => 1,
         Slot::Strip | Slot::Agents => 2,
         Slot::Paint | Slot::PaintDiff => 3,
@@ -80,6 +84,8 @@ const fn lane_of(slot: Slot) -> usize {
         Slot::Keep => KEEPING,
         Slot::OpenRun | Slot::Runs => 8,
         Slot::Right => 9,
+        // The process that holds a transaction takes the time it takes.
+        Slot::TransactionEnd => 10,
     }
 }
 
@@ -256,6 +262,9 @@ impl Lane {
     }
 }
 
+/// Somebody who answers a job in the place of the worker, or does not and says so.
+pub type Instead<'a> = dyn FnMut(&Job, &mut dyn FnMut(Answer)) -> bool + 'a;
+
 /// Answers on the calling thread: for frames without a terminal, and for tests.
 #[derive(Debug)]
 pub struct InlineWorker {
@@ -273,7 +282,18 @@ impl InlineWorker {
     /// Gives the event to the screen and answers what it asks until it asks nothing more.
     /// What is left are the effects that are no requests.
     pub fn settle(&mut self, app: &mut App, event: Event) -> Vec<Effect> {
+        self.settle_but(app, event, &mut |_, _| false)
+    }
+
+    /// The same, but for the jobs that `instead` answers and says so.
+    pub fn settle_but(
+        &mut self,
+        app: &mut App,
+        event: Event,
+        instead: &mut Instead<'_>,
+    ) -> Vec<Effect> {
         settle_all(app, event, |effect, reply| match effect {
+            Effect::Request(Request { job, .. }) if instead(job, reply) => {}
             Effect::Request(Request {
                 job: Job::ReadOn, ..
             }) => {

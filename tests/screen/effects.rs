@@ -14,7 +14,7 @@ fn screen(columns: u16, rows: u16) -> Screen<InlineWorker> {
 #[test]
 fn the_ledger_follows_the_playhead() {
     let mut screen = screen(160, 45);
-    screen.keys("V V V V");
+    screen.keys("V V V V V");
     screen.shows("2 Effects @");
     screen.shows("8 label 12 paid");
     screen.shows("in doubt: no result; a rollback leaves it");
@@ -36,7 +36,7 @@ fn the_ledger_follows_the_playhead() {
 #[test]
 fn it_is_among_the_views_only_where_there_are_effects() {
     let mut with = screen(100, 30);
-    with.keys("V V V V");
+    with.keys("V V V V V");
     with.shows("2 Effects @");
     with.keys("V");
     with.shows("2 Numbers");
@@ -50,7 +50,7 @@ fn it_is_among_the_views_only_where_there_are_effects() {
 fn it_can_be_read_on_every_screen() {
     for (columns, rows) in [(160, 45), (100, 30), (80, 24), (60, 20)] {
         let mut screen = screen(columns, rows);
-        screen.keys("V V V V");
+        screen.keys("V V V V V");
         screen.shows("Effects @");
         screen.shows("8 label 12 paid");
     }

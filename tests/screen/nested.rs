@@ -369,6 +369,9 @@ fn the_environment_says_what_was_recorded_and_what_was_not() {
     screen.shows("None is open here.");
     screen.shows("effect.intent");
     screen.keys("V");
+    screen.shows("2 Transaction @");
+    screen.shows("rolled back in step 15");
+    screen.keys("V");
     screen.shows("2 Effects @");
     screen.keys("V");
     screen.shows("2 Numbers");

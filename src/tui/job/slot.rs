@@ -69,6 +69,14 @@ pub enum Slot {
     Search,
     /// The numbers.
     Statistics,
+    /// What has become of the transaction.
+    Standing,
+    /// The transaction at the playhead.
+    TransactionView,
+    /// What an end of the transaction would do, and that end.
+    TransactionEnd,
+    /// How that would change a path.
+    ProposedPatch,
     /// The right run, and its alignment with the left one.
     Right,
     /// What is said of the right run.

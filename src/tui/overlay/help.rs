@@ -31,7 +31,7 @@ const SIGNS: [(&str, &str); 26] = [
     ("≠", "a change that no call explains"),
     ("≠ − +", "two runs: differs, only left, only right"),
     ("═ ▀ ▄", "on their strip: the same three"),
-    ("╭ │ ╰", "a transaction; ┊ is rolled back"),
+    ("╭ │ ╰", "a transaction; ┊ rolled back, ▎ open"),
     ("╎ ▾ ▹", "a sub-agent: a step, its first, folded"),
     ("░", "a part is missing"),
     ("⑂ ↶", "a branch leaves here; left its parent"),

@@ -33,6 +33,8 @@ pub(in crate::tui) struct StatePane {
     pub(in crate::tui) context_run: Held<Box<ContextLines>>,
     /// What is around the run.
     pub(in crate::tui) environment: Held<Vec<ReadingRow>>,
+    /// The transaction at the playhead.
+    pub(in crate::tui) transaction: Held<Vec<ReadingRow>>,
     /// What calls did outside the files.
     pub(in crate::tui) effects: Held<Vec<ReadingRow>>,
     /// The run in numbers.
@@ -196,6 +198,7 @@ impl StatePane {
             StateView::Files | StateView::Conversation => (0, 0),
             StateView::Context => (self.plot_height(height), self.context_rows().count()),
             StateView::Environment => (0, self.environment.get().map_or(0, Vec::len)),
+            StateView::Transaction => (0, self.transaction.get().map_or(0, Vec::len)),
             StateView::Effects => (0, self.effects.get().map_or(0, Vec::len)),
             StateView::Numbers => (0, self.count_of_numbers(columns)),
         }
@@ -297,6 +300,8 @@ pub(in crate::tui) enum StateView {
     Context,
     /// What is around the run.
     Environment,
+    /// The transaction at the playhead; only of a run that has one.
+    Transaction,
     /// What calls did outside the files; only of a run in which they did.
     Effects,
     /// What the run took.
@@ -304,16 +309,22 @@ pub(in crate::tui) enum StateView {
 }
 
 impl StateView {
-    /// The view after this one, of a run with effects or without.
-    pub(in crate::tui) fn next(self, has_effects: bool) -> Self {
-        match self {
-            Self::Files => Self::Conversation,
-            Self::Conversation => Self::Context,
-            Self::Context => Self::Environment,
-            Self::Environment if has_effects => Self::Effects,
-            Self::Environment | Self::Effects => Self::Numbers,
-            Self::Numbers => Self::Files,
-        }
+    /// Every view, in the order in which they come.
+    const ALL: [Self; 7] = [
+        Self::Files,
+        Self::Conversation,
+        Self::Context,
+        Self::Environment,
+        Self::Transaction,
+        Self::Effects,
+        Self::Numbers,
+    ];
+
+    /// The view after this one, of those that the run has.
+    pub(in crate::tui) fn next(self, has: impl Fn(Self) -> bool) -> Self {
+        let after = Self::ALL.into_iter().skip_while(|view| *view != self);
+        let mut after = after.skip(1).filter(|view| has(*view));
+        after.next().unwrap_or_default()
     }
 
     /// What it is called.
@@ -323,6 +334,7 @@ impl StateView {
             Self::Conversation => "conversation",
             Self::Context => "context",
             Self::Environment => "environment",
+            Self::Transaction => "transaction",
             Self::Effects => "effects",
             Self::Numbers => "numbers",
         }

@@ -98,6 +98,10 @@ impl App {
                     let rows = self.state.environment.get();
                     ("the environment", texts(rows.into_iter().flatten()))
                 }
+                StateView::Transaction => {
+                    let rows = self.state.transaction.get();
+                    ("the transaction", texts(rows.into_iter().flatten()))
+                }
                 StateView::Effects => {
                     let rows = self.state.effects.get();
                     ("the effects", texts(rows.into_iter().flatten()))

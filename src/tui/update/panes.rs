@@ -37,6 +37,10 @@ impl App {
 
     /// Down by rows in what the keys act on; up when negative.
     pub(super) fn move_by(&mut self, delta: i64) {
+        if self.decision_is_open() {
+            self.choose_in_decision(delta);
+            return;
+        }
         if let Some(sheet) = self.sheet() {
             if let Some(overlay) = &mut self.overlay {
                 let here = sheet.first_row(overlay.top);
@@ -68,7 +72,10 @@ impl App {
                 self.state.conversation.move_by(delta, here, height);
             }
             StateView::Context => self.state.choose_in_context(delta, height),
-            StateView::Environment | StateView::Effects | StateView::Numbers => {
+            StateView::Environment
+            | StateView::Transaction
+            | StateView::Effects
+            | StateView::Numbers => {
                 let columns = self.width_of(Pane::State);
                 self.state.scroll_by(delta, height, columns);
             }
@@ -150,7 +157,10 @@ impl App {
                 StateView::Files => self.open_row(),
                 StateView::Conversation => self.open_turn(),
                 StateView::Context => self.open_context_row(),
-                StateView::Environment | StateView::Effects | StateView::Numbers => {
+                StateView::Environment
+                | StateView::Transaction
+                | StateView::Effects
+                | StateView::Numbers => {
                     self.show_view(StateView::Files);
                 }
             },
@@ -335,6 +345,11 @@ impl App {
         self.state.file = None;
         self.state.view = view;
         (self.state.view_top, self.state.context_here) = (0, 0);
+        if view == StateView::Transaction {
+            // What has become of it stands on no tape.
+            self.state.transaction.outdate();
+            self.standing.outdate();
+        }
         if view != StateView::Numbers && self.state.statistics.is_waiting() {
             self.state.statistics.outdate();
             self.desk.ask(Job::StopStatistics);

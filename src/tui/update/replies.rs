@@ -52,6 +52,7 @@ impl App {
             Answer::Effects(rows) => {
                 self.state.effects.take(generation, rows);
             }
+            Answer::Transaction(answer) => self.take_transaction(generation, answer),
             Answer::Problems(problems) => {
                 self.problems.take(generation, problems);
             }
@@ -271,6 +272,9 @@ impl App {
         self.state.context.outdate();
         self.state.context_run.outdate();
         self.state.environment.outdate();
+        self.state.transaction.outdate();
+        self.state.effects.outdate();
+        self.standing.outdate();
         self.state.statistics.outdate();
         if let Some(file) = &mut self.state.file {
             file.open.outdate();

@@ -49,6 +49,11 @@ pub(super) fn draw_environment(app: &App, area: Rect, buffer: &mut Buffer) {
     draw_held(app, &app.state.environment, area, buffer);
 }
 
+/// Draws the transaction at the playhead.
+pub(super) fn draw_transaction(app: &App, area: Rect, buffer: &mut Buffer) {
+    draw_held(app, &app.state.transaction, area, buffer);
+}
+
 /// Draws what calls did outside the files.
 pub(super) fn draw_effects(app: &App, area: Rect, buffer: &mut Buffer) {
     draw_held(app, &app.state.effects, area, buffer);

@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 use super::against::names;
 use super::pane::Line;
 use super::pen::Pen;
+use crate::debugger::HeldState;
 use crate::text::{SafeText, human, width};
 use crate::tui::app::App;
 use crate::tui::theme::Role;
@@ -15,6 +16,9 @@ use crate::tui::travel::Follow;
 
 /// Columns between two facts.
 const GAP: usize = 3;
+
+/// From this many columns on, a sign is told in words.
+const ROOMY: u16 = 80;
 
 /// Draws the row. Where it is too narrow, what matters least is left out whole; only the
 /// name of the run is shortened.
@@ -66,6 +70,13 @@ fn facts(app: &App) -> Vec<Fact> {
     };
     let mut facts = Vec::new();
     let mut say = |order, text: String, role| facts.push((order, (SafeText::line(&text), role)));
+    match app.transaction().map(|standing| standing.state) {
+        Some(HeldState::Open) if app.size.width < ROOMY => say(4, "▎ open".into(), Role::Live),
+        Some(HeldState::Open) => say(4, "▎ transaction open".into(), Role::Live),
+        Some(HeldState::Committing) => say(4, "▎ committing".into(), Role::Live),
+        Some(HeldState::Abandoned) => say(4, "▎ abandoned".into(), Role::Warning),
+        Some(HeldState::Committed(_)) | None => {}
+    }
     if summary.problems > 0 {
         let problems = human::plural(summary.problems as u64, "problem", "problems");
         say(3, format!("! {problems}"), Role::Warning);

@@ -1,9 +1,11 @@
 //! Which actions are worth a hint here, in the words of the table of actions.
 
+use crate::debugger::{HeldState, TransactionEnd};
 use crate::model::StepKind;
 use crate::text::SafeText;
 use crate::tui::action::{ACTIONS, Action, ActionId, Argument};
 use crate::tui::app::App;
+use crate::tui::decision::Decision;
 use crate::tui::keymap::Pending;
 use crate::tui::layout::{Pane, Zoom};
 use crate::tui::panes::{StateView, View};
@@ -15,6 +17,9 @@ use crate::tui::travel::Follow;
 pub(super) fn hints(app: &App) -> Vec<(SafeText, SafeText)> {
     if app.picker.is_some() && app.overlay.is_none() {
         return in_picker(app);
+    }
+    if let Some(decision) = app.decision.as_ref().filter(|_| app.decision_is_open()) {
+        return in_decision(decision);
     }
     let mut actions: Vec<&Action> = ACTIONS
         .iter()
@@ -55,11 +60,40 @@ fn in_picker(app: &App) -> Vec<(SafeText, SafeText)> {
         (&[ActionId::Close], close),
         (&[ActionId::Help], "help"),
     ];
-    let hint = |(actions, word): (&[ActionId], &'static str)| {
+    named(&hints)
+}
+
+/// The hints while it is asked how the transaction is to end. What matters most is not left
+/// out: how to say yes, and how not to.
+fn in_decision(decision: &Decision) -> Vec<(SafeText, SafeText)> {
+    let yes = match decision.end {
+        TransactionEnd::Commit => "commit",
+        TransactionEnd::RollBack => "roll back",
+    };
+    let mut hints: Vec<(&[ActionId], &'static str)> = Vec::new();
+    if decision.offered().is_some() {
+        hints.push((&[ActionId::Confirm], yes));
+    }
+    if decision.shown().is_some() && decision.patch.is_none() {
+        hints.push((&[ActionId::Open], "patch"));
+        hints.push((&[ActionId::Down, ActionId::Up], "choose"));
+    }
+    let close = match (&decision.patch, decision.offered()) {
+        (Some(_), _) => "all paths",
+        (None, Some(_)) => "cancel",
+        (None, None) => "close",
+    };
+    hints.push((&[ActionId::Close], close));
+    named(&hints)
+}
+
+/// Hints for actions, each with the word that it has here.
+fn named(hints: &[(&[ActionId], &'static str)]) -> Vec<(SafeText, SafeText)> {
+    let hint = |(actions, word): &(&[ActionId], &'static str)| {
         let keys: Vec<String> = actions.iter().map(|id| id.key()).collect();
         (SafeText::line(&keys.join("/")), SafeText::literal(word))
     };
-    hints.into_iter().map(hint).collect()
+    hints.iter().map(hint).collect()
 }
 
 /// What is left out first where there is little room: the highest rank.
@@ -73,7 +107,9 @@ fn rank(app: &App, action: ActionId) -> u8 {
         | ActionId::NextVersion
         | ActionId::PreviousVersion
         | ActionId::NextDifference
-        | ActionId::PreviousDifference => 0,
+        | ActionId::PreviousDifference
+        | ActionId::Commit
+        | ActionId::RollBack => 0,
         // These make sense in some places only, and it is good to know where.
         ActionId::Back
         | ActionId::Open
@@ -151,6 +187,10 @@ fn is_worth(app: &App, action: &Action) -> bool {
             app.branch().is_some_and(|branch| branch.failed > 0)
         }
         ActionId::PreviousVersion | ActionId::NextVersion => app.chosen_file().is_some(),
+        ActionId::Commit | ActionId::RollBack => app
+            .transaction()
+            .is_some_and(|standing| standing.state == HeldState::Open && standing.is_within_reach),
+        ActionId::Confirm => false,
         ActionId::NextBranch => app
             .summary
             .get()
@@ -165,7 +205,10 @@ fn is_worth(app: &App, action: &Action) -> bool {
             Pane::State => match app.state.view {
                 StateView::Files | StateView::Conversation => true,
                 StateView::Context => matches!(app.state.context_row(), Some(ReadingRow::Lead(..))),
-                StateView::Environment | StateView::Effects | StateView::Numbers => false,
+                StateView::Environment
+                | StateView::Transaction
+                | StateView::Effects
+                | StateView::Numbers => false,
             },
             Pane::Diff => app.diff.effective_view() == View::Files,
         },

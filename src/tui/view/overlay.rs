@@ -1,9 +1,10 @@
 //! Draws what lies over the panes.
 
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 use super::pane::{draw_box, draw_thumb};
-use super::pen::Pen;
+use super::pen::{Pen, Selection};
 use crate::tui::app::App;
 use crate::tui::theme::Role;
 
@@ -13,17 +14,39 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer) {
         return;
     };
     let extent = sheet.extent(overlay.top);
-    let note = if extent.is_some() {
-        "j/k scroll, q closes"
-    } else {
-        "q closes"
+    let decision = app.decision.as_ref().filter(|_| app.decision_is_open());
+    let is_asked = decision.is_some_and(|decision| decision.offered().is_some());
+    let is_patch = decision.is_some_and(|decision| decision.patch.is_some());
+    let note = match (is_patch, is_asked, extent.is_some()) {
+        (true, ..) => "q leads back",
+        (false, true, _) => "Y does it, q does not",
+        (false, false, true) => "j/k scroll, q closes",
+        (false, false, false) => "q closes",
     };
     draw_box(sheet.area, overlay.sort.title(), note, app.theme, buffer);
-    let rows = sheet.rows.iter().skip(sheet.first_row(overlay.top));
-    for (row, area) in rows.zip(sheet.inside().rows()) {
-        let mut pen = Pen::new(buffer, area, app.theme);
+    let first = sheet.first_row(overlay.top);
+    let rows = sheet.rows.iter().enumerate().skip(first);
+    for ((number, row), area) in rows.zip(sheet.inside().rows()) {
+        let selection = if sheet.chosen == Some(number) {
+            Selection::Here
+        } else {
+            Selection::None
+        };
+        if selection == Selection::Here {
+            // The column between the frame and the text.
+            let sign = Rect {
+                x: area.x - 1,
+                width: 1,
+                ..area
+            };
+            Pen::new(buffer, sign, app.theme).words("▸", Role::Accent);
+        }
+        let mut pen = Pen::new(buffer, area, app.theme).selected(selection);
         for (text, role) in row {
             pen.text(text, *role);
+        }
+        if selection == Selection::Here {
+            pen.finish();
         }
     }
     if let Some(extent) = extent {

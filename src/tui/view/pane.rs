@@ -132,7 +132,7 @@ fn number(pane: Pane) -> usize {
 }
 
 /// Turns while something is waited for.
-pub(super) fn spinner(app: &App) -> &'static str {
+pub(in crate::tui) fn spinner(app: &App) -> &'static str {
     match app.desk.ticks() % 4 {
         0 => "◐",
         1 => "◓",

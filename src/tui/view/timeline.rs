@@ -126,21 +126,22 @@ fn pieces(fold: &Fold, [name, failed, hits]: [String; 3]) -> Vec<Line> {
         .collect()
 }
 
-/// The edge of a transaction; dotted where it was rolled back.
+/// The edge of a transaction; dotted where it was rolled back, a bar where it is open.
 fn bracket(step: &StepRow) -> (&'static str, Role) {
     let Some(mark) = step.transaction else {
         return (" ", Role::Quiet);
     };
-    let sign = match (mark.edge, mark.is_rolled_back) {
-        (TransactionEdge::Begin, _) => "╭",
-        (TransactionEdge::Inside, false) => "│",
-        (TransactionEdge::Inside, true) => "┊",
-        (TransactionEdge::End, _) => "╰",
+    let sign = match mark.edge {
+        TransactionEdge::Begin => "╭",
+        TransactionEdge::Inside if mark.is_open => "▎",
+        TransactionEdge::Inside if mark.is_rolled_back => "┊",
+        TransactionEdge::Inside => "│",
+        TransactionEdge::End => "╰",
     };
-    let role = if mark.is_rolled_back {
-        Role::Quiet
-    } else {
-        Role::Accent
+    let role = match (mark.is_open, mark.is_rolled_back) {
+        (true, _) => Role::Live,
+        (false, true) => Role::Quiet,
+        (false, false) => Role::Accent,
     };
     (sign, role)
 }
@@ -257,13 +258,21 @@ fn actor_of(step: &StepRow, is_aligned: bool) -> SafeText {
     }
 }
 
+/// What has become of a transaction that the tape leaves open.
+fn open_transaction(app: &App) -> SafeText {
+    let standing = app.transaction();
+    SafeText::literal(standing.map_or("open", |standing| standing.state.as_str()))
+}
+
 /// What a row says at its end: the branches that leave here, the one that was left, and that
-/// what begins here was undone.
+/// what begins here was undone or is open.
 fn notes(app: &App, step: &StepRow) -> Vec<SafeText> {
     let mut notes = Vec::new();
-    let begins = |mark: TransactionMark| mark.edge == TransactionEdge::Begin && mark.is_rolled_back;
-    if step.transaction.is_some_and(begins) {
-        notes.push(SafeText::literal("rolled back"));
+    let begins = |mark: &TransactionMark| mark.edge == TransactionEdge::Begin;
+    match step.transaction.filter(begins) {
+        Some(mark) if mark.is_rolled_back => notes.push(SafeText::literal("rolled back")),
+        Some(mark) if mark.is_open => notes.push(open_transaction(app)),
+        _ => {}
     }
     let (Some(branch), Some(summary)) = (app.branch(), app.summary.get()) else {
         return notes;

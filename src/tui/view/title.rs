@@ -60,6 +60,7 @@ fn is_late(app: &App, pane: Pane) -> bool {
                 app.state.context.is_late(desk) || app.state.context_run.is_late(desk)
             }
             StateView::Environment => app.state.environment.is_late(desk),
+            StateView::Transaction => app.state.transaction.is_late(desk),
             StateView::Effects => app.state.effects.is_late(desk),
             StateView::Numbers => app.state.statistics.is_late(desk),
         },
@@ -123,6 +124,7 @@ fn of_state(app: &App) -> (String, String) {
         }
         StateView::Context => return (format!("Context @{step}"), String::new()),
         StateView::Environment => return (format!("Environment @{step}"), String::new()),
+        StateView::Transaction => return (format!("Transaction @{step}"), String::new()),
         StateView::Effects => return (format!("Effects @{step}"), String::new()),
         StateView::Numbers => return ("Numbers".into(), String::new()),
     }

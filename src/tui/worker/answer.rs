@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::against;
 use super::runs::Runs;
+use super::transaction;
 use crate::debugger::{
     Count, Debugger, Direction, FileContent, FileView, Left, Look, Places, ReadError, Refresh,
     Search, Spot, Statistics,
@@ -118,6 +119,12 @@ impl Answerer {
             }
             Job::Search { query, branch } => {
                 self.search(query, *branch, is_cancelled, reply);
+                return Outcome::Done;
+            }
+            Job::Transaction(job) => {
+                transaction::answer(&|| self.read(), job, is_cancelled, &mut |answer| {
+                    reply(Answer::Transaction(answer));
+                });
                 return Outcome::Done;
             }
             // Neither looks at the run that is open, so neither holds it.
@@ -355,7 +362,8 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
                 .map(|lines| reading::lines(&lines, usize::from(*columns)))
                 .map_err(safe),
         ),
-        Job::OpenRight(_)
+        Job::Transaction(_)
+        | Job::OpenRight(_)
         | Job::CloseRight
         | Job::RightSummary
         | Job::Align { .. }

@@ -1,0 +1,182 @@
+//! What the process that holds a transaction would say, for views of it: there is none here.
+
+use std::path::PathBuf;
+
+use jukebox::debugger::{
+    Committed, Conflict, EffectState, EndedTransaction, Fate, Fingerprint, HeldState, LedgerRow,
+    Proposed, Prospect, RolledBack, Sent, Standing, TransactionEnd, TransactionEnded,
+    TransactionStanding,
+};
+use jukebox::model::{BlobHash, EffectClass, StepNumber, TapePath};
+use jukebox::text::SafeText;
+use jukebox::tui::job::{
+    Answer, Job, LineCount, PatchRow, PatchSort, TransactionAnswer, TransactionJob,
+};
+
+use super::Holder;
+
+/// Answers what is asked of the holder; whether it was that.
+pub(crate) fn answer(holder: Holder, job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
+    let Job::Transaction(job) = job else {
+        return false;
+    };
+    let gone = || SafeText::literal(ABANDONED);
+    let mut say = |answer| reply(Answer::Transaction(answer));
+    match (job, holder) {
+        (TransactionJob::Standing, _) => {
+            say(TransactionAnswer::Standing(Ok(Some(standing(holder)))));
+        }
+        (TransactionJob::Prospect(_) | TransactionJob::End(_), Holder::Silent)
+        | (TransactionJob::Stop, _) => {}
+        (TransactionJob::Prospect(_), Holder::Gone) => {
+            say(TransactionAnswer::Prospect(Err(gone())));
+        }
+        (TransactionJob::Prospect(end), _) => {
+            let prospect = prospect(holder, *end);
+            let count = prospect.changes.len();
+            say(TransactionAnswer::Prospect(Ok(Box::new(prospect))));
+            let counts = [(3, 1), (12, 0), (0, 0), (0, 4)];
+            let counts = counts.map(|(added, removed)| LineCount { added, removed });
+            let counts = counts.into_iter().take(count).collect();
+            say(TransactionAnswer::Counted(counts));
+        }
+        (TransactionJob::End(_), Holder::Gone) => say(TransactionAnswer::Ended(Err(gone()))),
+        (TransactionJob::End(shown), _) => {
+            say(TransactionAnswer::Ended(Ok(Box::new(ended(shown.end)))));
+        }
+        (TransactionJob::Patch { .. }, _) => say(TransactionAnswer::Patch(patch())),
+        (TransactionJob::View { .. }, _) => return false,
+    }
+    true
+}
+
+const ABANDONED: &str = "the transaction `b3f20c41d9a7` is abandoned: the process that held it is \
+    gone, and its workspace is untouched: `jukebox txn recover b3f20c41d9a7` with --salvage NEW \
+    copies out what it had written, with --drop removes it";
+
+fn standing(holder: Holder) -> TransactionStanding {
+    TransactionStanding {
+        id: "b3f20c41d9a7".to_owned(),
+        workspace: PathBuf::from("/home/ada/shop"),
+        state: match holder {
+            Holder::Gone => HeldState::Abandoned,
+            Holder::Willing | Holder::Conflicting | Holder::Silent => HeldState::Open,
+        },
+        is_within_reach: true,
+    }
+}
+
+fn prospect(holder: Holder, end: TransactionEnd) -> Prospect {
+    let changes = [
+        ("src/discount.rs", file("old", 0o644), file("new", 0o644)),
+        ("notes/today.md", Fingerprint::Absent, file("note", 0o644)),
+        ("run.sh", file("run", 0o644), file("run", 0o755)),
+        ("old.txt", file("gone", 0o644), Fingerprint::Absent),
+    ];
+    let changes = changes.into_iter().filter_map(|(path, base, ours)| {
+        let path = TapePath::new(path).ok()?;
+        let content = None;
+        Some(Proposed {
+            path,
+            base,
+            ours,
+            content,
+        })
+    });
+    let changes: Vec<Proposed> = changes.collect();
+    let theirs = [
+        file("another", 0o600),
+        Fingerprint::Directory { mode: Some(0o755) },
+    ];
+    let conflicts = changes.iter().zip(theirs).map(|(change, theirs)| Conflict {
+        path: change.path.clone(),
+        base: change.base.clone(),
+        ours: change.ours.clone(),
+        theirs,
+        kept: None,
+    });
+    let is_conflicting = holder == Holder::Conflicting && end == TransactionEnd::Commit;
+    let conflicts = conflicts.filter(|_| is_conflicting).collect();
+    let effects = match end {
+        TransactionEnd::Commit => vec![effect(2, EffectState::Waiting, Fate::NotSent)],
+        TransactionEnd::RollBack => vec![
+            effect(1, EffectState::Done, Fate::Compensated),
+            effect(2, EffectState::Waiting, Fate::NotSent),
+            effect(3, EffectState::Done, Fate::Remains),
+        ],
+    };
+    Prospect {
+        end,
+        transaction: standing(holder),
+        changes,
+        conflicts,
+        effects,
+    }
+}
+
+fn file(words: &str, mode: u32) -> Fingerprint {
+    Fingerprint::File {
+        hash: BlobHash::of(words.as_bytes()),
+        len: Some(words.len() as u64 * 700),
+        mode: Some(mode),
+    }
+}
+
+fn effect(number: u32, state: EffectState, fate: Fate) -> LedgerRow {
+    let (name, arguments, class) = match fate {
+        Fate::Compensated => ("charge", "17", EffectClass::Compensable),
+        Fate::NotSent => ("mail", "ops@example.org", EffectClass::Irreversible),
+        Fate::Nothing | Fate::Remains | Fate::Asked => ("label", "12", EffectClass::Irreversible),
+    };
+    LedgerRow {
+        number,
+        step: StepNumber(4),
+        name: SafeText::literal(name),
+        arguments: SafeText::literal(arguments),
+        class,
+        key: SafeText::literal("k"),
+        transaction: Some(SafeText::literal("b3f20c41d9a7")),
+        state,
+        standing: Standing::Open(fate),
+    }
+}
+
+fn ended(end: TransactionEnd) -> TransactionEnded {
+    match end {
+        TransactionEnd::Commit => TransactionEnded::Committed(EndedTransaction {
+            committed: Committed {
+                id: Some(7),
+                changed: 4,
+                late: Vec::new(),
+            },
+            sent: Ok(Sent {
+                sent: vec![2],
+                ..Sent::default()
+            }),
+        }),
+        TransactionEnd::RollBack => TransactionEnded::RolledBack(RolledBack {
+            not_sent: vec![2],
+            compensated: vec![1],
+            residue: Vec::new(),
+        }),
+    }
+}
+
+fn patch() -> Vec<PatchRow> {
+    let rows = [
+        (
+            PatchSort::Head,
+            "diff --git a/src/discount.rs b/src/discount.rs",
+        ),
+        (PatchSort::Hunk, "@@ -3,3 +3,5 @@"),
+        (PatchSort::Kept, " fn total(items: &[Item]) -> u64 {"),
+        (PatchSort::Removed, "-    sum(items) - discount"),
+        (PatchSort::Added, "+    sum(items).saturating_sub(discount)"),
+        (PatchSort::Kept, " }"),
+    ];
+    let row = |(sort, text)| PatchRow {
+        sort,
+        text: SafeText::literal(text),
+    };
+    rows.into_iter().map(row).collect()
+}

@@ -1,0 +1,31 @@
+//! The raw event in the diff pane: the line of the tape as it stands there, member by member.
+
+use crate::{Screen, demo};
+
+#[test]
+fn it_is_the_line_of_the_tape_and_follows_the_playhead() {
+    let mut screen = Screen::open(&demo("bug-hunt"), 120, 40);
+    screen.keys(": 2 2 Enter 3 z v v v");
+    screen.shows("3 Event 47");
+    screen.shows("tool.result  written");
+    screen.shows("event 3/3 of the step");
+    screen.shows("\"seq\": 47,");
+    screen.shows("\"kind\": \"tool.result\",");
+    screen.shows("\"output\": \"written\"");
+    // Event by event, inside the step.
+    screen.keys(",");
+    screen.shows("3 Event 46");
+    screen.shows("event 2/3 of the step");
+    screen.keys(", ,");
+    screen.hides("\"seq\": 46,");
+}
+
+#[test]
+fn it_can_be_read_on_every_screen() {
+    for (columns, rows) in [(160, 45), (100, 30), (60, 20)] {
+        let mut screen = Screen::open(&demo("bug-hunt"), columns, rows);
+        screen.keys(": 2 2 Enter 3 v v v");
+        screen.shows("3 Event 47");
+        screen.shows("\"seq\": 47,");
+    }
+}
