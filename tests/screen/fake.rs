@@ -246,6 +246,7 @@ impl Fake {
             bytes: u64::from(self.steps) * 900,
             problems: 1,
             has_effects: false,
+            fork: None,
             notices: vec![text("1 line could not be read: line 77 is not JSON.")],
         }
     }
