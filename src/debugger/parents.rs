@@ -113,23 +113,30 @@ impl Search<'_> {
     }
 
     /// Where the parent may lie, in the order of the search.
-    fn candidates(&self, link: &Parent, path: Option<&Path>) -> Vec<PathBuf> {
+    fn candidates(&self, link: &Parent, path: Option<&Path>) -> impl Iterator<Item = PathBuf> {
         let directory = self.directory(path);
         let hint = link.path.as_ref().map(Path::new);
-        let mut candidates = self.options.parents.clone();
-        candidates.extend(hint.map(|hint| directory.join(hint)));
-        let named = hint.and_then(Path::file_name);
-        candidates.extend(named.map(|name| directory.join(name)));
-        candidates.extend(self.known(link));
-        // What may take many looks comes last.
-        candidates.extend(neighbours(&directory).filter(|_| !link.id.is_empty()));
-        let mut seen = Vec::new();
-        candidates.retain(|candidate| {
-            let is_new = !seen.contains(candidate) && Some(candidate.as_path()) != path;
-            seen.push(candidate.clone());
-            is_new
-        });
-        candidates
+        let mut named = self.options.parents.clone();
+        named.extend(hint.map(|hint| directory.join(hint)));
+        let name = hint.and_then(Path::file_name);
+        named.extend(name.map(|name| directory.join(name)));
+        let known = move || self.known(link);
+        // What may take many looks comes last, and only if it must.
+        let beside = move || neighbours(&directory).filter(|_| !link.id.is_empty());
+        let known = std::iter::once_with(known).flatten();
+        let beside = std::iter::once_with(beside).flatten();
+        let mut seen: Vec<PathBuf> = path.map(Path::to_owned).into_iter().collect();
+        named
+            .into_iter()
+            .chain(known)
+            .chain(beside)
+            .filter(move |candidate| {
+                let is_new = !seen.contains(candidate);
+                if is_new {
+                    seen.push(candidate.clone());
+                }
+                is_new
+            })
     }
 
     fn known(&self, link: &Parent) -> Option<PathBuf> {

@@ -1,6 +1,7 @@
 //! Forks as files: found again with their parents, told apart from them, listed, renamed,
 //! deleted, made whole.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -129,7 +130,7 @@ fn a_fork_without_its_parent_says_where_that_was_looked_for() {
     for part in [
         "01890000-0000-7000-8000-000000000001",
         "at run.jsonl",
-        &format!("in {}", world.path("").display()).trim_end_matches('/'),
+        format!("in {}", world.path("").display()).trim_end_matches('/'),
         "--parent FILE",
         "events 1 to 11 are missing",
     ] {
@@ -303,7 +304,7 @@ fn a_fork_of_a_run_whose_history_was_dropped_keeps_its_numbers() {
             "args": {"command": format!("echo {call}")}});
         let told = json!({"seq": 2 + 2 * call, "t": call, "kind": "tool.result", "call": name,
             "outcome": "ok", "output": format!("{call}")});
-        tape += &format!("{asked}\n{told}\n");
+        let _ = writeln!(tape, "{asked}\n{told}");
     }
     world.put("long.jsonl", tape);
     let done = world.type_in("compact long.jsonl -o short.jsonl --keep-from @9");
