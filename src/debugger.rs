@@ -38,6 +38,7 @@ mod paths;
 mod reading;
 mod recent;
 mod recording;
+mod replay;
 mod requests;
 mod restore;
 mod rows;
