@@ -9,16 +9,22 @@
 //! pairs the steps of two lines by their fingerprints; [`leaves()`] says, of two steps that
 //! are paired, where exactly they differ.
 //!
+//! The output of a step can be edited, as a [`document`]. Whether a recorded answer is an answer
+//! to what is asked now is decided by [`request`]s, and never by what comes next in line.
+//!
 //! All of that is a function of what is given: it reads no tape, no file and no environment.
 //! The one clock that is read is that of the alignment's budget. Only the [`workbench`] runs
 //! anything: it answers tool calls again, on a tree of files.
 
 mod align;
 mod content;
+pub mod document;
 mod fingerprint;
 mod leaves;
 mod reasons;
 mod reproduce;
+pub mod request;
+mod tool_fields;
 mod volatile;
 pub mod workbench;
 
@@ -28,4 +34,5 @@ pub use fingerprint::{Fingerprint, Parts};
 pub use leaves::{Leaf, leaves};
 pub use reasons::{Reason, reasons};
 pub use reproduce::{CallContent, FileAfter, Standing, differences, is_mix};
+pub use tool_fields::ToolFields;
 pub use volatile::{Volatile, VolatileSort, Wording};
