@@ -1,5 +1,4 @@
-//! Two runs held against each other: which steps are the same, where they part, where they
-//! meet again.
+//! Two runs held against each other, and a run that goes on otherwise from one of its steps.
 //!
 //! A step is boiled down to a [`Fingerprint`] of its [`StepContent`]: what was asked, what
 //! came back, how it ended, what became of files. Parts that differ from run to run by
@@ -9,8 +8,9 @@
 //! pairs the steps of two lines by their fingerprints; [`leaves()`] says, of two steps that
 //! are paired, where exactly they differ.
 //!
-//! The output of a step can be edited, as a [`document`]. Whether a recorded answer is an answer
-//! to what is asked now is decided by [`request`]s, and never by what comes next in line.
+//! A [`fork`] replaces one output of a run, as it was edited in a [`document`], and goes on
+//! from there. Whether a recorded answer is an answer to what is asked now is decided by
+//! [`request`]s, and never by what comes next in line.
 //!
 //! All of that is a function of what is given: it reads no tape, no file and no environment.
 //! The one clock that is read is that of the alignment's budget. Only the [`workbench`] runs
@@ -20,6 +20,7 @@ mod align;
 mod content;
 pub mod document;
 mod fingerprint;
+pub mod fork;
 mod leaves;
 mod reasons;
 mod reproduce;

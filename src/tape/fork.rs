@@ -44,7 +44,7 @@ impl Shared {
         let last_offset = events.get(last).map_or(0, |event| event.offset);
         let end = parent.bytes.line_end(last_offset)?;
         let start = parent.bytes.line_end(first.offset)? + 1;
-        if last == 0 || !stands_alone(&parent.bytes, last_offset..end)? {
+        if !stands_alone(&parent.bytes, last_offset..end)? {
             return Ok(None);
         }
         let name: Arc<str> = name.into();
