@@ -20,6 +20,7 @@ mod effects;
 mod environment;
 mod failure;
 mod fields;
+mod fork;
 mod forks;
 mod hook;
 mod import;
@@ -128,6 +129,7 @@ enum Command {
     Compare(compare::Args),
     Checkout(checkout::Args),
     Restore(restore::Args),
+    Fork(fork::Args),
     Record(record::Args),
     Replay(replay::Args),
     Hook(hook::Args),
@@ -222,6 +224,7 @@ fn dispatch(
         Some(Command::Compare(args)) => args.run(around, out),
         Some(Command::Checkout(args)) => args.run(around, out),
         Some(Command::Restore(args)) => args.run(around, out),
+        Some(Command::Fork(args)) => args.run(around, out),
         Some(Command::Record(args)) => args.run(around, out),
         Some(Command::Replay(args)) => args.run(around, out),
         Some(Command::Hook(args)) => args.run(around, out),

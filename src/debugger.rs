@@ -23,6 +23,7 @@ mod effects;
 mod environment;
 mod files;
 mod follow;
+mod fork;
 mod hooks;
 mod import;
 mod left;
@@ -79,6 +80,11 @@ pub use conversation::{Spoken, Turn, Utterance};
 pub use effects::{LedgerRow, LedgerView, Standing};
 pub use environment::{EffectRow, EnvironmentView};
 pub use follow::{Anew, Look, Refresh, Watch};
+pub use fork::{
+    Altered, Document, DocumentError, EditRefused, Editable, ForkEdit, ForkError, ForkFailure,
+    ForkOptions, ForkPlan, ForkThen, Forked, ForkedStep, Miss, MissRow, Output as StepOutput,
+    PlannedCall, PlannedHow, Reading, Script, ScriptError, Stopped, UnknownPart,
+};
 pub use hooks::{
     Delivery, Door, Edit, EditError, Finished, HookPlaces, Inbox, Installed, Recorders, Spool,
     Stop, deliver, install, installed, serve, uninstall,

@@ -234,6 +234,12 @@ impl TapeArgs {
 }
 
 impl PlaceArgs {
+    /// The tape, as it was typed.
+    pub(super) fn tape_name(&self) -> String {
+        let tape = split(&self.place).map_or(&*self.place, |(tape, _)| tape);
+        tape.to_string_lossy().into_owned()
+    }
+
     /// Whether a place was named, and not only a tape.
     pub(super) fn names_a_place(&self) -> bool {
         split(&self.place).is_ok_and(|(tape, _)| tape.len() < self.place.len())

@@ -211,7 +211,7 @@ impl Debugger {
     }
 
     /// Whether the shell of this run's agent stays where a command left it.
-    fn keeps_directory(&self) -> bool {
+    pub(super) fn keeps_directory(&self) -> bool {
         let agent = self.header.agent.as_deref().unwrap_or_default();
         agent.starts_with("claude")
     }

@@ -45,6 +45,7 @@ fn the_whole_help() {
         "import",
         "compact",
         "forks",
+        "fork",
     ];
     let helps = verbs.map(|verb| format!("{verb} --help"));
     let mut commands = vec!["--help"];

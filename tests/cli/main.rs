@@ -28,4 +28,5 @@ mod records;
 mod restores;
 mod themes;
 mod watches;
+mod what_if;
 mod world;
