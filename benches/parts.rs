@@ -3,8 +3,8 @@
 //!     cargo bench --bench parts                  all of them
 //!     cargo bench --bench parts -- state diff    some of them
 //!
-//! The parts: index, state, events, diff, highlight, draw, recorder, capture, hook, sandbox. A
-//! row names what is done, how long one of it takes, and how often that is the time of what stands beside
+//! The parts: index, state, events, diff, highlight, draw, recorder, capture, hook, sandbox,
+//! fork. A row names what is done, how long one of it takes, and how often that is the time of what stands beside
 //! it: both in turn, in this process, medians of seven rounds. Where single cases matter
 //! it names the median and the 99th of a hundred instead. This prints and judges nothing.
 
@@ -20,6 +20,8 @@ mod diff;
 mod draw;
 #[path = "parts/events.rs"]
 mod events;
+#[path = "parts/fork.rs"]
+mod fork;
 #[path = "parts/highlight.rs"]
 mod highlight;
 #[path = "parts/hook.rs"]
@@ -49,7 +51,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 /// Measures a part and prints its rows.
 type Run = fn() -> Result;
 
-const PARTS: [(&str, Run); 10] = [
+const PARTS: [(&str, Run); 11] = [
     ("index", index::run),
     ("state", state::run),
     ("events", events::run),
@@ -60,6 +62,7 @@ const PARTS: [(&str, Run); 10] = [
     ("capture", capture::run),
     ("hook", hook::run),
     ("sandbox", sandbox::run),
+    ("fork", fork::run),
 ];
 
 fn main() -> Result {

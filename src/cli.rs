@@ -20,6 +20,8 @@ mod effects;
 mod environment;
 mod failure;
 mod fields;
+mod fork;
+mod forks;
 mod hook;
 mod import;
 mod interrupt;
@@ -30,6 +32,7 @@ mod output;
 mod progress;
 mod recent;
 mod record;
+mod replay;
 mod restore;
 mod search;
 mod show;
@@ -126,7 +129,9 @@ enum Command {
     Compare(compare::Args),
     Checkout(checkout::Args),
     Restore(restore::Args),
+    Fork(fork::Args),
     Record(record::Args),
+    Replay(replay::Args),
     Hook(hook::Args),
     Txn(txn::Args),
     Search(search::Args),
@@ -137,6 +142,7 @@ enum Command {
     Note(note::Args),
     Import(import::Args),
     Compact(compact::Args),
+    Forks(forks::Args),
 }
 
 /// Does what was typed, and says with which code to end.
@@ -218,7 +224,9 @@ fn dispatch(
         Some(Command::Compare(args)) => args.run(around, out),
         Some(Command::Checkout(args)) => args.run(around, out),
         Some(Command::Restore(args)) => args.run(around, out),
+        Some(Command::Fork(args)) => args.run(around, out),
         Some(Command::Record(args)) => args.run(around, out),
+        Some(Command::Replay(args)) => args.run(around, out),
         Some(Command::Hook(args)) => args.run(around, out),
         Some(Command::Txn(args)) => args.run(around, out),
         Some(Command::Search(args)) => args.run(around, out),
@@ -229,6 +237,7 @@ fn dispatch(
         Some(Command::Note(args)) => args.run(around, out),
         Some(Command::Import(args)) => args.run(around, out),
         Some(Command::Compact(args)) => args.run(around, out),
+        Some(Command::Forks(args)) => args.run(around, out),
     }
 }
 

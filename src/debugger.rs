@@ -8,6 +8,7 @@
 //! user's directories come in as [`Places`].
 
 mod agents;
+mod begin_fork;
 mod behind;
 mod change_list;
 mod checkout;
@@ -22,20 +23,24 @@ mod effects;
 mod environment;
 mod files;
 mod follow;
+mod fork;
 mod hooks;
 mod import;
 mod left;
 mod like;
+mod lineage;
 mod marks;
 mod named;
 mod notes;
 mod open;
 mod own_transaction;
+mod parents;
 mod patch;
 mod paths;
 mod reading;
 mod recent;
 mod recording;
+mod replay;
 mod requests;
 mod restore;
 mod rows;
@@ -60,6 +65,7 @@ pub use crate::effects::{
     Entry as LedgerEntry, Fate, MAX_REQUEST, RolledBack, Sent, Settlement, Source as EffectSource,
     Surroundings, Unfinished, UnfinishedError,
 };
+pub use begin_fork::{BeginForkError, BegunFork};
 pub use change_list::ChangeList;
 pub use checkout::{
     Checkout, CheckoutError, CheckoutOptions, CheckoutReport, CheckoutRow, Doubt, OutsideLinks,
@@ -77,6 +83,11 @@ pub use conversation::{Spoken, Turn, Utterance};
 pub use effects::{LedgerRow, LedgerView, Standing};
 pub use environment::{EffectRow, EnvironmentView};
 pub use follow::{Anew, Look, Refresh, Watch};
+pub use fork::{
+    Altered, Document, DocumentError, EditRefused, Editable, ForkEdit, ForkError, ForkFailure,
+    ForkOptions, ForkPlan, ForkThen, Forked, ForkedStep, Miss, MissRow, Output as StepOutput,
+    PlannedCall, PlannedHow, Reading, Script, ScriptError, Stopped, UnknownPart,
+};
 pub use hooks::{
     Delivery, Door, Edit, EditError, Finished, HookPlaces, Inbox, Installed, Recorders, Spool,
     Stop, deliver, install, installed, serve, uninstall,
@@ -84,6 +95,7 @@ pub use hooks::{
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};
 pub use left::{Left, LeftFocus, LeftView};
 pub use like::LikeView;
+pub use lineage::{ForkRow, LineageError};
 pub use notes::{MAX_NOTE, Notes};
 pub use open::{Debugger, IndexCache, OpenError, OpenOptions, Places, Source};
 pub use own_transaction::{
@@ -93,6 +105,10 @@ pub use patch::{Patch, PatchForm};
 pub use reading::{Rest, Slice};
 pub use recent::RecentRun;
 pub use recording::{RecordError, Recording, RecordingError, RecordingOptions, Reply, SyncPolicy};
+pub use replay::{
+    How, Reason, Replay, ReplayOptions, ReplayedCall, Verdict, VolatileSort, WorkbenchConfig,
+    WorkbenchError,
+};
 pub use restore::{
     Committed, Conflict, Done, Fingerprint, LeftAlone, LeftReason, Pending, Plan, Preview,
     Previewed, Recovery, Restore, Status, TransactionError, Workspace,

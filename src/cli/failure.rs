@@ -227,7 +227,7 @@ impl From<CheckoutError> for Failure {
             CheckoutError::NotEmpty(_) | CheckoutError::NotADirectory(_) => Self::conflict(
                 format!("{error}; nothing was written: name a new or an empty directory"),
             ),
-            CheckoutError::Directory { .. } => {
+            CheckoutError::Directory { .. } | CheckoutError::NotRemoved { .. } => {
                 Self::unusable(format!("{error}; nothing was written"))
             }
             CheckoutError::BrokenOff { .. } => Self::no(format!(
@@ -425,6 +425,12 @@ impl From<CompactError> for Failure {
                 Self::unusable(format!("{error}; nothing was written"))
             }
             CompactError::KeepFrom(_) => Self::unusable(format!("{error}; nothing was written")),
+            CompactError::Fork => {
+                Self::unusable(format!("{error}; nothing was written: add --standalone"))
+            }
+            CompactError::Alone => Self::unusable(format!(
+                "{error}; nothing was written: `--parent FILE` names it"
+            )),
             CompactError::Io { .. } => Self::machine(format!("{error}; the old tape is untouched")),
             CompactError::Stopped => Self::no(format!(
                 "{error}; nothing was written, and the old tape is untouched"

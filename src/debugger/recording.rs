@@ -149,12 +149,8 @@ impl Recording {
             Err(fault) => Err(fault),
         };
         Ok(reply.unwrap_or_else(|fault| {
-            Reply::Refused(Problem {
-                line: self.lines,
-                offset: start + fault.at as u64,
-                kind: fault.kind,
-                message: fault.message,
-            })
+            let offset = start + fault.at as u64;
+            Reply::Refused(Problem::new(self.lines, offset, fault.kind, fault.message))
         }))
     }
 
@@ -203,8 +199,8 @@ impl Recording {
     }
 
     fn header(&mut self, header: Header) -> Result<Result<Reply, Fault>, RecordingError> {
-        if header.parent.is_some() {
-            let message = "`parent` makes a fork, which is not recorded so".to_owned();
+        if header.parent.is_some() || header.edit.is_some() {
+            let message = "`parent` and `edit` make a fork, which is not recorded so".to_owned();
             return Ok(Err(refusal(ProblemKind::BadHeader, message)));
         }
         if !matches!(self.state, State::Waiting(_)) {

@@ -248,7 +248,7 @@ impl Debugger {
     }
 
     /// Whether an event lies on a line or on what the line inherited.
-    fn is_on(&self, line: u16, position: u32) -> bool {
+    pub(super) fn is_on(&self, line: u16, position: u32) -> bool {
         let index = &self.tape.index;
         let Some(step) = index.events.get(position).and_then(|event| event.step) else {
             return true;

@@ -23,7 +23,7 @@ const DESCRIPTORS: usize = 3;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
     /// The first: become this.
-    Begin(Setup),
+    Begin(Box<Setup>),
     /// Run a command, with its input, output and errors as descriptors.
     Run(Run),
     /// End the command that runs.
@@ -42,6 +42,8 @@ pub(super) struct Setup {
     pub(super) backend: Backend,
     /// The workspace, or its copy. Absolute, and free of links.
     pub(super) workspace: OsString,
+    /// Where commands see it. It need not be there.
+    pub(super) seen: OsString,
     /// The directory of the layers.
     pub(super) layers: OsString,
     /// The home directory, if it gets a layer.

@@ -10,6 +10,7 @@
 //! No depth of nesting is too much. Where time runs out or a text is no JSON there is no
 //! answer, and the two are better compared as text ([`FileDiff`](super::FileDiff)).
 
+mod in_order;
 mod lines;
 mod number;
 mod tree;
@@ -22,6 +23,7 @@ use std::time::{Duration, Instant};
 use super::diff::align;
 use tree::{Identities, Kind, Tree};
 
+pub use in_order::in_order;
 pub use lines::{ChangeLine, LineKind, change_lines};
 
 /// Longer documents are not compared by path.
@@ -101,6 +103,23 @@ impl fmt::Display for JsonPath {
             }
         }
         Ok(())
+    }
+}
+
+impl JsonPath {
+    /// As a JSON pointer (RFC 6901): `/edits/2/new_string`; the whole document is empty.
+    pub fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        for step in &self.0 {
+            pointer.push('/');
+            match step {
+                JsonStep::Element(element) => pointer.push_str(&element.to_string()),
+                JsonStep::Member { name, .. } => {
+                    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                }
+            }
+        }
+        pointer
     }
 }
 

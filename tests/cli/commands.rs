@@ -19,7 +19,7 @@ const TAPE: &str = "../run.jsonl";
 
 /// A world in which sandboxes can be had; `None`, and a word about it: this machine has none.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn world() -> Option<World> {
+pub(super) fn world() -> Option<World> {
     let world = World::new(&[]);
     let doctor = world.type_in("doctor");
     if doctor.code() == 4 {

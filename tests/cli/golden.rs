@@ -35,6 +35,7 @@ fn the_whole_help() {
         "txn undo",
         "txn recover",
         "txn status",
+        "replay",
         "effects",
         "search",
         "stats",
@@ -43,6 +44,8 @@ fn the_whole_help() {
         "note",
         "import",
         "compact",
+        "forks",
+        "fork",
     ];
     let helps = verbs.map(|verb| format!("{verb} --help"));
     let mut commands = vec!["--help"];

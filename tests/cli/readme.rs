@@ -11,6 +11,9 @@ fn the_commands_of_the_readme_work() {
     let demo = project().join("demo-tapes/bug-hunt.jsonl");
     fs::copy(demo, world.path("session.jsonl")).unwrap();
     let readme = fs::read_to_string(project().join("README.md")).unwrap();
+    for (name, text) in written(&readme) {
+        world.put(name, text);
+    }
     let typed = readme
         .lines()
         .filter_map(|line| line.strip_prefix("    jukebox "));
@@ -53,6 +56,21 @@ fn the_command_table_lists_every_verb_and_no_other() {
         .collect();
     verbs.sort_unstable();
     assert_eq!(named, verbs);
+}
+
+/// The files that here-documents write, with their texts.
+fn written(readme: &str) -> Vec<(&str, String)> {
+    let mut files = Vec::new();
+    let mut lines = readme.lines();
+    while let Some(line) = lines.next() {
+        let name = line.strip_prefix("    cat > ");
+        if let Some(name) = name.and_then(|rest| rest.strip_suffix(" <<'END'")) {
+            let text = lines.by_ref().take_while(|line| *line != "    END");
+            let text = text.map(|line| format!("{}\n", line.strip_prefix("    ").unwrap_or(line)));
+            files.push((name, text.collect()));
+        }
+    }
+    files
 }
 
 /// The words of a command as a shell parts them, up to a comment.

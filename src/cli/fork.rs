@@ -1,0 +1,340 @@
+//! `jukebox fork`: what would have happened had a step given something else.
+
+mod editor;
+mod print;
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::arguments::{Looked, PlaceArgs};
+use super::environment::Environment;
+use super::failure::{Answer, Failure};
+use super::interrupt::Interrupt;
+use super::output::{Output as Out, warn};
+use crate::debugger::{
+    Altered, BeginForkError, Document, DocumentError, EditRefused, Editable, ForkEdit, ForkFailure,
+    ForkOptions, ForkPlan, ForkThen, Reading, Script, UnknownPart, WorkbenchConfig,
+    allowed_environment,
+};
+use crate::model::TapePath;
+
+/// After how long a command is ended that does not say so itself.
+const TIMEOUT: Duration = Duration::from_mins(10);
+
+/// Go on from a step with something else in its place, in a tape of its own
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub(super) struct Args {
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    edit: EditArgs,
+    /// How the fork goes on behind the edit: `stop` where the model must speak;
+    /// `script:FILE` with answers from a file; `assume-recorded` with the run's own answers,
+    /// though they answer other requests
+    #[arg(long, value_name = "HOW", default_value = "stop")]
+    then: OsString,
+    /// What may differ in requests and results that mean the same: a place such as
+    /// /messages/*/id, or root, ids, times, durations, temporary-paths
+    #[arg(long, value_name = "PART")]
+    volatile: Vec<String>,
+    /// The fork's tape, a new file; without it, NAME.fork-N.jsonl beside the run's
+    #[arg(short = 'o', long = "output", value_name = "NEW")]
+    output: Option<PathBuf>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The edit.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct EditArgs {
+    /// Another response of the model, as a document or as plain words; `-`: standard input
+    #[arg(long, value_name = "FILE")]
+    response: Option<OsString>,
+    /// Another result of a tool call
+    #[arg(long, value_name = "FILE")]
+    result: Option<OsString>,
+    /// Another prompt
+    #[arg(long, value_name = "FILE")]
+    prompt: Option<OsString>,
+    /// Another content of a file behind the step; without FILE (`PATH=`), none: it is removed
+    #[arg(long, value_name = "PATH=FILE")]
+    file: Option<OsString>,
+    /// What the step gave, opened in $VISUAL or $EDITOR
+    #[arg(long)]
+    edit: bool,
+    /// Print what the step gave as a document, and do nothing
+    #[arg(long)]
+    show: bool,
+}
+
+const HELP: &str = "\
+The steps before the edit are the run's own: nothing of them is done again. What comes behind
+it says how it came about:
+  edited     it is the edit
+  recorded   the tape's answer: the request is the recorded one, and what it sees is as it was
+  re-run     the tool ran on the fork's files, commands in the sandbox and without a network
+  scripted   an answer of --then script:FILE
+  stale      the tape's answer to another request (--then assume-recorded)
+  not known  nobody could answer: the fork stops there
+No model and no service is called, and the run's own tape is only read.
+
+A document has sections: `== text`, `== thinking`, `== call TOOL` with the arguments as JSON,
+`== result OUTCOME [exit CODE]`, `== prompt ROLE`; --show prints one. A script has one answer a
+line: {\"response\":\"words\",\"calls\":[{\"name\":…,\"args\":{…}}]}, {\"result\":\"output\",\"outcome\":\"ok\",
+\"exit\":0} for a call that nothing else can answer, {\"prompt\":\"words\"} where the agent has said its
+last word.
+
+JSON, one object: plan (shared_steps, shared_events, calls: tool, how and why; answers and
+requests before the edit that were recorded, not_recorded, volatile, remarks) and, unless it is a
+--dry-run or nothing was changed: fork, parent, edit (of, step, branch, seq, path, title), then,
+steps (step, seq, kind, tool, title, outcome, via, miss: path, recorded and replayed, where it
+differs from what the tape holds in its place), shares (by via), stopped (why, message) and
+left_out (changes of the run behind the edit that were nobody's).";
+
+impl Args {
+    pub(super) fn run(&self, around: &Environment, out: &mut Out) -> Result<Answer, Failure> {
+        let then = self.then()?;
+        let looked = self.place.open(around)?;
+        if self.edit.show {
+            let editable = looked.run.editable(looked.spot)?;
+            let document = looked.run.edit_document(looked.spot, &editable);
+            out.bytes(document.as_bytes())?;
+            return Ok(Answer::Yes);
+        }
+        let (edit, lines) = self.edit(&looked, around)?;
+        if let Altered::Output { editable, edited } = &edit.what
+            && editable.output == *edited
+        {
+            warn("nothing was changed, so no fork was made");
+            return Ok(Answer::Yes);
+        }
+        let plan = looked.run.fork_plan(&edit);
+        let volatile = looked.run.volatile_words(&self.volatile);
+        print::remarks(&plan, &lines);
+        if !self.json {
+            print::plan(&looked, &edit, &plan, &volatile, out)?;
+            out.flush()?;
+        }
+        if self.dry_run {
+            if self.json {
+                out.json(&serde_json::json!({ "plan": print::plan_value(&plan, &volatile) }))?;
+            }
+            return Ok(Answer::Yes);
+        }
+        self.make(&looked, &edit, &plan, then, around, out)
+    }
+
+    fn make(
+        &self,
+        looked: &Looked,
+        edit: &ForkEdit,
+        plan: &ForkPlan,
+        then: ForkThen,
+        around: &Environment,
+        out: &mut Out,
+    ) -> Result<Answer, Failure> {
+        let Some(program) = around.program.clone() else {
+            let line = "the program's own file cannot be found; is /proc mounted?";
+            return Err(Failure::machine(line));
+        };
+        let options = ForkOptions {
+            out: self.output.clone(),
+            then,
+            volatile: self.volatile.clone(),
+            workbench: WorkbenchConfig {
+                place: around.temporary.clone(),
+                program,
+                home: around.home.clone(),
+                hidden: vec![around.runtime.clone()],
+                environment: allowed_environment(around.variables.iter().cloned()),
+                root: None,
+                keeps_directory: false,
+                timeout: TIMEOUT,
+            },
+        };
+        let parent = self.place.tape_name();
+        let interrupt = Interrupt::arm();
+        let forked = looked.run.fork(edit, &options, &|| interrupt.is_asked())?;
+        if self.json {
+            let volatile = looked.run.volatile_words(&self.volatile);
+            let mut object = print::value(&forked, &options.then, &parent);
+            if let Some(fields) = object.as_object_mut() {
+                fields.insert("plan".to_owned(), print::plan_value(plan, &volatile));
+            }
+            out.json(&object)?;
+        } else {
+            print::forked(&forked, &options.then, &parent, out)?;
+        }
+        match interrupt.take() {
+            Some(signal) => Ok(Answer::signal(signal)),
+            None => Ok(Answer::Yes),
+        }
+    }
+
+    fn then(&self) -> Result<ForkThen, Failure> {
+        let typed = self.then.as_bytes();
+        if let Some(path) = typed.strip_prefix(b"script:") {
+            let text = text_of(OsStr::from_bytes(path))?;
+            let name = String::from_utf8_lossy(path);
+            let script = Script::read(&text);
+            let script = script
+                .map_err(|error| Failure::unusable(format!("{name}: {error}; nothing was run")))?;
+            return Ok(ForkThen::Script(script));
+        }
+        match typed {
+            b"stop" => Ok(ForkThen::Stop),
+            b"assume-recorded" => Ok(ForkThen::AssumeRecorded),
+            _ => Err(Failure::unusable(format!(
+                "`{}` is no way to go on; nothing was run: --then stop, --then script:FILE or \
+                 --then assume-recorded",
+                self.then.to_string_lossy()
+            ))),
+        }
+    }
+
+    /// The edit, and the lines of the document on which its blocks begin.
+    fn edit(
+        &self,
+        looked: &Looked,
+        around: &Environment,
+    ) -> Result<(ForkEdit, Vec<usize>), Failure> {
+        let at = looked.spot;
+        if let Some(typed) = &self.edit.file {
+            let what = file(typed, looked)?;
+            return Ok((ForkEdit { at, what }, Vec::new()));
+        }
+        let editable = looked.run.editable(at)?;
+        let document = match self.given(&editable)? {
+            Some(name) => {
+                let text = text_of(name)?;
+                Document::read(&text, &editable.output, Reading::MayBePlain)
+                    .map_err(|error| mistake(name, &error))?
+            }
+            None => editor::edited(&looked.run, at, &editable, around)?,
+        };
+        let what = Altered::Output {
+            editable: Box::new(editable),
+            edited: document.output,
+        };
+        Ok((ForkEdit { at, what }, document.lines))
+    }
+
+    /// The file that holds the other output; `None`: it is edited now.
+    fn given(&self, editable: &Editable) -> Result<Option<&OsStr>, Failure> {
+        let given = [
+            (&self.edit.response, "response"),
+            (&self.edit.result, "result"),
+            (&self.edit.prompt, "prompt"),
+        ];
+        let mut given = given
+            .into_iter()
+            .filter_map(|(name, noun)| Some((name.as_deref()?, noun)));
+        match given.next() {
+            Some((name, noun)) if noun == editable.output.noun() => Ok(Some(name)),
+            Some((_, noun)) => Err(Failure::unusable(format!(
+                "step {} has no {noun} but a {is}; nothing was run: --{is} FILE replaces it",
+                editable.step,
+                is = editable.output.noun(),
+            ))),
+            None => Ok(None),
+        }
+    }
+}
+
+/// A file changed by hand, as typed: `PATH=FILE`.
+fn file(typed: &OsStr, looked: &Looked) -> Result<Altered, Failure> {
+    let bytes = typed.as_bytes();
+    let Some(at) = bytes.iter().position(|byte| *byte == b'=') else {
+        return Err(Failure::unusable(format!(
+            "`{}` names no content; nothing was run: --file PATH=FILE, or --file PATH= to remove it",
+            typed.to_string_lossy()
+        )));
+    };
+    let (path, file) = bytes.split_at(at);
+    let file = OsStr::from_bytes(file.get(1..).unwrap_or_default());
+    let root = looked.run.header().root.as_deref().unwrap_or("/");
+    let path = match str::from_utf8(path) {
+        Ok(text) => TapePath::resolve(text, root, root)?,
+        Err(_) => TapePath::new(path)?,
+    };
+    if file.is_empty() {
+        return Ok(Altered::File(path, None));
+    }
+    Ok(Altered::File(path, Some(bytes_of(file)?)))
+}
+
+fn bytes_of(name: &OsStr) -> Result<Vec<u8>, Failure> {
+    let read = if name == "-" {
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        fs::read(name)
+    };
+    read.map_err(|error| {
+        let name = name.to_string_lossy();
+        Failure::unusable(format!(
+            "{name} could not be read: {error}; nothing was run"
+        ))
+    })
+}
+
+fn text_of(name: &OsStr) -> Result<String, Failure> {
+    String::from_utf8(bytes_of(name)?).map_err(|error| {
+        let name = name.to_string_lossy();
+        let at = error.utf8_error().valid_up_to();
+        Failure::unusable(format!("{name} is no text at byte {at}; nothing was run"))
+    })
+}
+
+fn mistake(name: &OsStr, error: &DocumentError) -> Failure {
+    let name = name.to_string_lossy();
+    Failure::unusable(format!("{name}: {error}; nothing was run"))
+}
+
+impl From<EditRefused> for Failure {
+    fn from(error: EditRefused) -> Self {
+        match error {
+            EditRefused::Read(error) => error.into(),
+            error => Self::unusable(format!("{error}; `jukebox log TAPE` lists the steps")),
+        }
+    }
+}
+
+impl From<UnknownPart> for Failure {
+    fn from(error: UnknownPart) -> Self {
+        Self::unusable(format!("{error}; nothing was run"))
+    }
+}
+
+impl From<ForkFailure> for Failure {
+    fn from(error: ForkFailure) -> Self {
+        use crate::debugger::RecordError;
+        match error {
+            ForkFailure::Volatile(error) => error.into(),
+            ForkFailure::Open(error) => error.into(),
+            ForkFailure::NothingBefore
+            | ForkFailure::Begin(BeginForkError::NotThere(_) | BeginForkError::NoPlace) => {
+                Self::unusable(format!("{error}; nothing was run"))
+            }
+            ForkFailure::Begin(BeginForkError::Record(error @ RecordError::Exists(_))) => {
+                Self::conflict(format!("{error}; nothing was run: name a new file"))
+            }
+            ForkFailure::Begin(BeginForkError::Record(error @ RecordError::Open { .. })) => {
+                Self::unusable(format!("{error}; nothing was run"))
+            }
+            ForkFailure::Fork(_) | ForkFailure::Begin(_) => Self::machine(format!(
+                "{error}; no fork was kept, and the run is untouched"
+            )),
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! A fork of a run: what of a step can be altered, what would follow from it, and the fork
+//! itself, as a tape beside the run's own.
+//!
+//! The run is only read. Tools run in the sandbox on files of the fork's own, and nothing is
+//! sent anywhere; what that means is said in [`crate::replay::fork`].
+
+mod bench;
+mod editable;
+mod plan;
+
+use std::fs;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::{BeginForkError, BegunFork, Debugger, OpenError, OpenOptions, Source, Spot, StepRow};
+use crate::model::{Content, Edit, EditOf, Event, FileChange, FileOp, Seq, TapePath, Via};
+use crate::replay::fork::{self as engine, Change, Fork, Then};
+use crate::replay::request::VolatileParts;
+use crate::replay::workbench::WorkbenchConfig;
+use crate::tape::{RecorderOptions, Untimed};
+use crate::text::SafeText;
+
+pub use crate::replay::document::{Document, DocumentError, Output, Reading};
+pub use crate::replay::fork::{ForkError, Script, ScriptError, Stopped};
+pub use crate::replay::request::{Miss, UnknownPart};
+pub use editable::{EditRefused, Editable};
+pub use plan::{ForkPlan, PlannedCall, PlannedHow};
+
+/// The key under which a header lists what may differ in requests and results.
+const VOLATILE: &str = "volatile";
+
+/// The one change that makes a fork differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForkEdit {
+    /// The step.
+    pub at: Spot,
+    /// What is changed.
+    pub what: Altered,
+}
+
+/// What is changed at a step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Altered {
+    /// What it gave.
+    Output {
+        /// What the tape holds.
+        editable: Box<Editable>,
+        /// What stands in its place.
+        edited: Output,
+    },
+    /// A file, behind it: these bytes, or none: it is removed.
+    File(TapePath, Option<Vec<u8>>),
+}
+
+impl ForkEdit {
+    /// The position of the parent's first event that the fork does not share.
+    fn first_replaced(&self) -> u32 {
+        match &self.what {
+            Altered::Output { editable, .. } => editable.first,
+            Altered::File(..) => self.at.cursor.position,
+        }
+    }
+}
+
+/// How a fork goes on behind its edit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum ForkThen {
+    /// Where the model must speak, the fork ends.
+    #[default]
+    Stop,
+    /// Answers that the user supplies, in order.
+    Script(Script),
+    /// The run's own answers, though they answer other requests.
+    AssumeRecorded,
+}
+
+impl ForkThen {
+    /// A word for it.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Script(_) => "script",
+            Self::AssumeRecorded => "assume-recorded",
+        }
+    }
+}
+
+/// How a fork is made.
+#[derive(Clone, Debug)]
+pub struct ForkOptions {
+    /// The fork's tape, a new file; `None`: one beside the run's, or among the user's own.
+    pub out: Option<PathBuf>,
+    /// How it goes on.
+    pub then: ForkThen,
+    /// What may differ in requests and results, beside what the tape itself says.
+    pub volatile: Vec<String>,
+    /// What calls are answered with. Where the run had its workspace is filled in.
+    pub workbench: WorkbenchConfig,
+}
+
+/// A fork was not made. What was begun of it was removed again, unless it says otherwise.
+#[derive(Debug, thiserror::Error)]
+pub enum ForkFailure {
+    /// It could not be made to its end.
+    #[error(transparent)]
+    Fork(#[from] ForkError),
+    /// What may differ is not named right.
+    #[error(transparent)]
+    Volatile(#[from] UnknownPart),
+    /// The place has no event before it that could be shared.
+    #[error("nothing stands before this place that a fork could share")]
+    NothingBefore,
+    /// It could not be begun.
+    #[error(transparent)]
+    Begin(#[from] BeginForkError),
+    /// What was made could not be opened.
+    #[error("the fork was made, and cannot be opened: {0}")]
+    Open(#[from] OpenError),
+}
+
+impl From<io::Error> for ForkFailure {
+    fn from(error: io::Error) -> Self {
+        Self::Fork(error.into())
+    }
+}
+
+/// A fork that was made.
+#[derive(Debug)]
+pub struct Forked {
+    /// Its tape.
+    pub path: PathBuf,
+    /// What makes it differ, as its header says it.
+    pub edit: Edit,
+    /// Its answers, in order.
+    pub steps: Vec<ForkedStep>,
+    /// Why it ended.
+    pub stopped: Stopped,
+    /// Changes of the parent that were nobody's, and were left out.
+    pub left_out: usize,
+    /// The fork, opened.
+    pub run: Debugger,
+}
+
+/// An answer in a fork.
+#[derive(Clone, Debug)]
+pub struct ForkedStep {
+    /// The row of its step.
+    pub row: Option<StepRow>,
+    /// The number of its event.
+    pub seq: Seq,
+    /// How it came about.
+    pub via: Via,
+    /// Where it differs from what the tape holds in its place.
+    pub miss: Option<MissRow>,
+}
+
+/// A place at which an answer differs, safe to show.
+#[derive(Clone, Debug)]
+pub struct MissRow {
+    /// Where.
+    pub path: SafeText,
+    /// What was recorded there.
+    pub recorded: Option<SafeText>,
+    /// What stands there now.
+    pub replayed: Option<SafeText>,
+}
+
+impl From<Miss> for MissRow {
+    fn from(miss: Miss) -> Self {
+        let line = |text: String| SafeText::line(&text);
+        Self {
+            path: line(miss.path),
+            recorded: miss.recorded.map(line),
+            replayed: miss.replayed.map(line),
+        }
+    }
+}
+
+impl Forked {
+    /// How many answers came about in each way, those of which there are any.
+    pub fn shares(&self) -> Vec<(Via, usize)> {
+        let count = |via: &Via| self.steps.iter().filter(|step| step.via == *via).count();
+        let counts = Via::ALL.into_iter().map(|via| (via, count(&via)));
+        counts.filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+impl Debugger {
+    /// Makes a fork. `is_stopped` breaks it off: what it holds by then stays.
+    ///
+    /// Costs one reading of the events before the edit, and whatever runs.
+    pub fn fork(
+        &self,
+        edit: &ForkEdit,
+        options: &ForkOptions,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Forked, ForkFailure> {
+        let first = edit.first_replaced();
+        let volatile = self.volatile_parts(&options.volatile)?;
+        let described = self.described(edit);
+        let last = first.checked_sub(1).ok_or(ForkFailure::NothingBefore)?;
+        let shared = self.tape.index.events.seq(last);
+        let recording = RecorderOptions {
+            untimed: Untimed::AsBefore,
+            ..RecorderOptions::default()
+        };
+        let out = options.out.as_deref();
+        let BegunFork { recorder, path } =
+            self.begin_fork(shared, described.clone(), out, recording)?;
+        let begun = Begun(Some(path.clone()));
+        let mut script;
+        let then = match &options.then {
+            ForkThen::Stop => Then::Stop,
+            ForkThen::AssumeRecorded => Then::AssumeRecorded,
+            ForkThen::Script(answers) => {
+                script = answers.clone();
+                Then::Speaker(&mut script)
+            }
+        };
+        let mut bench = self.bench(edit.at, first, options.workbench.clone(), is_stopped);
+        let mut tell = |_: &engine::Answered| {
+            if is_stopped() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let report = engine::run(Fork {
+            change: change(edit),
+            place: self.place_before(first, edit.at)?,
+            rest: Box::new(self.events_along(edit.at, first)),
+            blobs: &self.tape,
+            recorder,
+            tools: &mut bench,
+            then,
+            volatile,
+            tell: &mut tell,
+        })?;
+        begun.keep();
+        let open = OpenOptions {
+            places: self.places().clone(),
+            ..OpenOptions::default()
+        };
+        let run = Self::open(Source::Path(path.clone()), &open)?;
+        let steps = report.answers.into_iter().map(|answered| ForkedStep {
+            row: run.row_of_event(answered.seq),
+            seq: answered.seq,
+            via: answered.via,
+            miss: answered.miss.map(MissRow::from),
+        });
+        let steps = steps.collect();
+        Ok(Forked {
+            path,
+            edit: described,
+            steps,
+            stopped: report.stopped,
+            left_out: report.left_out,
+            run,
+        })
+    }
+
+    /// What may differ in requests and results: what the tape says, and what was named.
+    pub fn volatile_words(&self, named: &[String]) -> Vec<String> {
+        let listed = self.header.covers.get(VOLATILE).and_then(Value::as_array);
+        let listed = listed.into_iter().flatten().filter_map(Value::as_str);
+        listed
+            .map(str::to_owned)
+            .chain(named.iter().cloned())
+            .collect()
+    }
+
+    fn volatile_parts(&self, named: &[String]) -> Result<VolatileParts, UnknownPart> {
+        let words = self.volatile_words(named);
+        let root = self.header.root.as_deref();
+        VolatileParts::read(words.iter().map(String::as_str), root, root)
+    }
+
+    fn described(&self, edit: &ForkEdit) -> Edit {
+        let line = self.line_of(edit.at);
+        let name = self.tape.index.branches.get(usize::from(line));
+        let (of, seq, path, title) = match &edit.what {
+            Altered::Output { editable, edited } => {
+                let of = match edited {
+                    Output::Response(_) => EditOf::Response,
+                    Output::Result { .. } => EditOf::Result,
+                    Output::Prompt { .. } => EditOf::Prompt,
+                };
+                (of, Some(editable.seq), None, title_of(edited))
+            }
+            Altered::File(path, bytes) => {
+                let verb = if bytes.is_some() { "write" } else { "remove" };
+                let title = format!("{verb} {}", path.to_text());
+                (EditOf::File, None, Some(path.clone()), title)
+            }
+        };
+        Edit {
+            of,
+            step: edit.at.step,
+            branch: name.filter(|_| line > 0).map(|branch| branch.name.clone()),
+            seq,
+            path,
+            title,
+        }
+    }
+
+    /// The row of the step that an event is in.
+    fn row_of_event(&self, seq: Seq) -> Option<StepRow> {
+        let position = self.tape.index.events.position(seq)?;
+        let spot = self.after_event(None, position);
+        self.row(self.line_of(spot), spot.step)
+    }
+
+    /// The events of a line from a position on, in order.
+    fn events_along(&self, at: Spot, first: u32) -> impl Iterator<Item = io::Result<Event>> {
+        let line = self.line_of(at);
+        let positions = first..self.tape.index.events.len();
+        positions
+            .filter(move |position| self.is_on(line, *position))
+            .map(|position| self.tape.event(position))
+    }
+}
+
+fn change(edit: &ForkEdit) -> Change {
+    match &edit.what {
+        Altered::Output { editable, edited } => Change::Output {
+            original: editable.output.clone(),
+            edited: edited.clone(),
+        },
+        Altered::File(path, bytes) => Change::File(FileChange {
+            outside: true,
+            ..match bytes {
+                Some(bytes) => FileChange {
+                    content: Content::Bytes(bytes.as_slice().into()),
+                    ..FileChange::new(FileOp::Write, path.clone())
+                },
+                None => FileChange::new(FileOp::Remove, path.clone()),
+            }
+        }),
+    }
+}
+
+/// What an edit says, in a few words.
+fn title_of(edited: &Output) -> String {
+    const LONGEST: usize = 80;
+    let words = match edited {
+        Output::Response(blocks) => blocks
+            .iter()
+            .map(|block| block.text.trim())
+            .find(|words| !words.is_empty())
+            .unwrap_or("nothing"),
+        Output::Result { output, .. } => output.trim(),
+        Output::Prompt { text, .. } => text.trim(),
+    };
+    let line = words.lines().next().unwrap_or_default();
+    line.chars().take(LONGEST).collect()
+}
+
+/// A fork that was begun. Dropped before it is made, it is removed again.
+struct Begun(Option<PathBuf>);
+
+impl Begun {
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
