@@ -10,7 +10,7 @@ use color_eyre::config::{HookBuilder, Theme};
 use crate::debugger::{
     CheckoutError, CommandError, CompactError, ConfigError, EffectError, HoldError, ImportError,
     LocateError, LookUpError, OpenError, OpenTransactionError, QueryError, ReadError, RecordError,
-    RecordingError, SalvageError, SandboxError, TransactionError, UnfinishedError,
+    RecordingError, SalvageError, SandboxError, TellError, TransactionError, UnfinishedError,
 };
 use crate::model::{PathError, PlaceError};
 use crate::text::sanitize_block;
@@ -299,6 +299,17 @@ impl From<HoldError> for Failure {
                 "{line}, and its workspace is untouched: `jukebox txn recover {id}` with --salvage \
                  NEW copies out what it had written, with --drop removes it"
             )),
+            HoldError::CutOff(id) => Self::conflict(format!(
+                "{line}; old and new files are kept: `jukebox txn recover {id}` finishes it"
+            )),
+            HoldError::Unclear(id) => Self::conflict(format!(
+                "{line}; nothing was done: `jukebox txn recover {id}` with --salvage NEW copies out \
+                 what it had written, with --drop says that it was not committed"
+            )),
+            HoldError::Attended(_) => Self::conflict(format!(
+                "{line}; nothing was done: it commits or rolls back itself when its command has \
+                 ended, as it was told or as it is answered"
+            )),
             HoldError::Committed(id) => {
                 Self::unusable(format!("{line}: `jukebox txn undo {id}` takes it back"))
             }
@@ -369,6 +380,17 @@ impl From<SalvageError> for Failure {
                 "{error}; nothing was written: name a new or an empty directory"
             )),
             error => Self::machine(format!("{error}; what it had written is still there")),
+        }
+    }
+}
+
+impl From<TellError> for Failure {
+    fn from(error: TellError) -> Self {
+        match error {
+            TellError::NotCommitted(..) => Self::unusable(format!("{error}; nothing was done")),
+            TellError::Tape(error) => error.into(),
+            TellError::Layers(error) => Self::machine(error.to_string()),
+            TellError::LookUp(error) => error.into(),
         }
     }
 }

@@ -15,8 +15,8 @@ use crate::text::{GitMode, SafeText};
 use crate::transaction::Fingerprint;
 pub use crate::transaction::hold::{
     CallRequest, Ended, Entry, HOLDER_VERB, Held as HeldTransaction, HeldState, HoldBegin,
-    HoldError, LookUpError, Registry, SalvageError, Salvaged, begin as begin_transaction, salvage,
-    serve as serve_transaction,
+    HoldError, LookUpError, Registry, SalvageError, Salvaged, TellError, Told,
+    begin as begin_transaction, salvage, serve as serve_transaction,
 };
 pub use crate::transaction::{
     EffectCall, Ended as EndedTransaction, Isolation, OpenTransactionError, Proposed,

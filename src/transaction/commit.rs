@@ -135,6 +135,7 @@ fn stage(fs: &dyn Fs, prepared: &Prepared) -> io::Result<Result<Journal, Conflic
     Ok(Ok(Journal {
         id,
         undoes: prepared.undoes,
+        transaction: prepared.transaction.clone(),
         changes,
     }))
 }

@@ -26,6 +26,8 @@ pub struct Plan {
     /// What cannot be committed, each with the name of its sort, such as `socket`. Anything
     /// here refuses the whole plan.
     pub refused: Vec<(TapePath, String)>,
+    /// The transaction that wants it, which its journal names.
+    pub transaction: Option<String>,
 }
 
 /// What is to become of a path.

@@ -26,6 +26,8 @@ pub(super) struct Prepared {
     pub(super) conflicts: Vec<Conflict>,
     /// The commit that these take back.
     pub(super) undoes: Option<u64>,
+    /// The transaction that they commit, or that the commit they take back committed.
+    pub(super) transaction: Option<String>,
 }
 
 /// A change to be.
@@ -111,7 +113,9 @@ pub(super) fn prepare(fs: &dyn Fs, plan: &Plan) -> Result<Prepared, TransactionE
             above = directory.parent();
         }
     }
-    check(fs, plan, &operations).map_err(TransactionError::Prepare)
+    let mut prepared = check(fs, plan, &operations).map_err(TransactionError::Prepare)?;
+    prepared.transaction.clone_from(&plan.transaction);
+    Ok(prepared)
 }
 
 fn refused(path: &TapePath, reason: &str) -> TransactionError {
@@ -185,6 +189,7 @@ pub(super) fn prepare_undo(fs: &dyn Fs, journal: &Journal) -> io::Result<Prepare
     }
     let mut prepared = checking.finish(|_| false)?;
     prepared.undoes = Some(journal.id);
+    prepared.transaction.clone_from(&journal.transaction);
     Ok(prepared)
 }
 
@@ -300,6 +305,7 @@ impl<'a> Checking<'a> {
             drafts: self.drafts.into_values().collect(),
             conflicts: self.conflicts,
             undoes: None,
+            transaction: None,
         })
     }
 

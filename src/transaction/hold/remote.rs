@@ -58,6 +58,18 @@ pub enum HoldError {
     /// Its holder is gone.
     #[error("the transaction `{0}` is abandoned: the process that held it is gone")]
     Abandoned(String),
+    /// Its holder is gone, and its commit is not finished.
+    #[error("the commit of the transaction `{0}` was cut off")]
+    CutOff(String),
+    /// Its holder is gone, and nobody can tell what became of its commit.
+    #[error(
+        "the process that held the transaction `{0}` ended while it committed, and later commits \
+         cover what became of that"
+    )]
+    Unclear(String),
+    /// A running command looks after it itself.
+    #[error("the transaction `{0}` is that of a `jukebox record` that runs")]
+    Attended(String),
     /// It was committed.
     #[error("the transaction `{0}` was committed")]
     Committed(String),
@@ -127,8 +139,13 @@ impl Held {
     pub fn find(registry: &Registry, id: &str) -> Result<Self, HoldError> {
         let entry = registry.find(id)?;
         match registry.state(&entry) {
+            HeldState::Open | HeldState::Committing if entry.is_attended() => {
+                Err(HoldError::Attended(entry.id))
+            }
             HeldState::Open | HeldState::Committing => Ok(Self { entry }),
             HeldState::Abandoned => Err(HoldError::Abandoned(entry.id)),
+            HeldState::CutOff => Err(HoldError::CutOff(entry.id)),
+            HeldState::Unclear => Err(HoldError::Unclear(entry.id)),
             HeldState::Committed(_) => Err(HoldError::Committed(entry.id)),
         }
     }
