@@ -165,12 +165,12 @@ impl Workspace {
 
     /// What committing a plan would do. Nothing is written.
     pub fn preview(&self, plan: &Plan) -> Result<Preview, TransactionError> {
-        preview(prepare::prepare(&*self.fs, plan)?)
+        Ok(preview(prepare::prepare(&*self.fs, plan)?))
     }
 
     /// What undoing the last commit would do. Nothing is written.
     pub fn preview_undo(&self) -> Result<Preview, TransactionError> {
-        preview(self.prepare_undo()?)
+        Ok(preview(self.prepare_undo()?))
     }
 
     /// Commits a plan. What an earlier commit left is recovered first.
@@ -263,14 +263,11 @@ impl Workspace {
     }
 }
 
-fn preview(prepared: Prepared) -> Result<Preview, TransactionError> {
+fn preview(prepared: Prepared) -> Preview {
     let mut changes = Vec::new();
     for draft in prepared.drafts {
         let before = draft.before.fingerprint();
-        let after = draft
-            .after
-            .fingerprint()
-            .map_err(TransactionError::Prepare)?;
+        let after = draft.after.fingerprint();
         if before != after {
             changes.push(Previewed {
                 path: draft.path,
@@ -279,10 +276,10 @@ fn preview(prepared: Prepared) -> Result<Preview, TransactionError> {
             });
         }
     }
-    Ok(Preview {
+    Preview {
         changes,
         conflicts: prepared.conflicts,
-    })
+    }
 }
 
 #[cfg(test)]

@@ -469,7 +469,11 @@ impl Transaction {
                 Outcome::Directory { mode } => Want::Directory { mode: Some(*mode) },
                 Outcome::Link(target) => Want::Link(target.clone()),
                 Outcome::File(written) => Want::File {
-                    content: Supply::Layer(written.content.clone()),
+                    content: Supply::Layer {
+                        path: written.content.clone(),
+                        hash: account.hash(written).map_err(io_at(&written.content))?,
+                        len: written.len,
+                    },
                     mode: Some(written.mode),
                     mtime: Some(written.mtime),
                 },

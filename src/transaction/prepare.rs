@@ -12,7 +12,7 @@ use super::fs::{Fs, Kind, Node, Time};
 use super::journal::{Entry, Journal};
 use super::layout;
 use super::plan::{Conflict, Fingerprint, Operation, Plan, Supply, Want};
-use crate::model::TapePath;
+use crate::model::{BlobHash, TapePath};
 use crate::text::SafeText;
 
 /// The bits that are set: those that lend rights are not.
@@ -44,6 +44,9 @@ pub(super) enum After {
     Absent,
     File {
         content: Supply,
+        /// The name of its bytes, and how many there are: large ones are read only once more.
+        hash: BlobHash,
+        len: u64,
         mode: u32,
         mtime: Option<Time>,
     },
@@ -69,18 +72,20 @@ impl After {
         matches!(self, Self::Absent)
     }
 
-    pub(super) fn fingerprint(&self) -> io::Result<Fingerprint> {
-        Ok(match self {
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        match self {
             Self::Absent => Fingerprint::Absent,
-            Self::File { content, mode, .. } => Fingerprint::File {
-                hash: content.hash()?,
-                len: Some(content.len()?),
+            Self::File {
+                hash, len, mode, ..
+            } => Fingerprint::File {
+                hash: *hash,
+                len: Some(*len),
                 mode: Some(*mode),
             },
             Self::Directory { mode, .. } => Fingerprint::Directory { mode: Some(*mode) },
             Self::Link(target) => Fingerprint::Link(target.clone()),
             Self::Displaced { entry, .. } => entry.fingerprint(),
-        })
+        }
     }
 }
 
@@ -250,6 +255,8 @@ impl<'a> Checking<'a> {
                     .map(|node| node.mode);
                 After::File {
                     content: content.clone(),
+                    hash: content.hash()?,
+                    len: content.len()?,
                     mode: mode.or(now).unwrap_or(NEW_FILE & self.mode_above(path)?),
                     mtime: *mtime,
                 }
@@ -265,7 +272,7 @@ impl<'a> Checking<'a> {
                 }
             }
         };
-        let ours = after.fingerprint()?;
+        let ours = after.fingerprint();
         if theirs.agrees(&ours) {
             return Ok(());
         }
