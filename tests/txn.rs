@@ -19,6 +19,8 @@ mod dice;
 mod endings;
 #[path = "txn/random.rs"]
 mod random;
+#[path = "txn/records.rs"]
+mod records;
 #[path = "txn/script.rs"]
 mod script;
 #[expect(dead_code, reason = "what only the tests of the sandbox itself need")]
