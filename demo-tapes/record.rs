@@ -1,422 +1,529 @@
-//! Records the demo tapes again: runs each script for real and writes what happened.
+//! Records the demo tapes again: an agent that goes by a script, and whose tool calls really run.
 //!
 //!     cargo run --example record-demos              all of them
 //!     cargo run --example record-demos -- bug-hunt  one of them
 //!
+//! With `--to DIR` the old tapes stay as they are.
+//!
 //! A script is JSON lines: `prompt`, `model`, `bash`, `read`, `edit`, `write`, `outside`,
 //! `begin`, `savepoint`, `rollback_to`, `rollback`, `commit`, and `damage`, which spoils the
-//! finished tape. Commands run in a copy of the script's `workspace`, in a temporary
-//! directory; a transaction works on a copy of that. Needs a POSIX shell with its usual tools.
+//! finished tape. What follows a `model` line up to the next one, or the next prompt, are the
+//! calls that its response asks for.
+//!
+//! The agent does what any agent can: it tells `jukebox record --stdin --watch` what it does, a
+//! JSON line each, and runs every call in a sandbox by `jukebox txn`. A call is a transaction of
+//! its own, which is committed at once, unless the script began one. No output and no change is
+//! made up, and equal scripts give equal tapes, but for times and the tape's id.
+//!
+//! The workspace is `/tmp/NAME`, so that a tape tells nothing of whoever recorded it. This program
+//! is `jukebox` itself, too: started with one of its verbs, it does what that does.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
-use jukebox::model::{
-    BlockKind, Body, Event, FileChange, FileOp, Header, ModelBlock, Outcome, TapePath, Usage,
-};
-use jukebox::tape::{Recorder, RecorderOptions};
+use jukebox::{cli, tui};
 use serde_json::{Value, json};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-fn main() -> Result<()> {
+const DEMOS: [&str; 3] = ["bug-hunt", "rolled-back", "damaged"];
+/// What calls are told of the world, so that it is the same for everybody.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+fn main() -> Result<ExitCode> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("demo-tapes");
-    let mut names: Vec<String> = std::env::args().skip(1).collect();
+    let mut to = home.clone();
+    let mut names = Vec::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        if argument == "--to" {
+            to = arguments.next().ok_or("--to takes a directory")?.into();
+        } else if DEMOS.contains(&argument.as_str()) {
+            names.push(argument);
+        } else {
+            return Ok(cli::run(std::env::args_os(), &tui::TerminalScreen).into());
+        }
+    }
     if names.is_empty() {
-        names = ["bug-hunt", "rolled-back", "damaged"]
-            .map(str::to_owned)
-            .into();
+        names = DEMOS.map(str::to_owned).into();
     }
     for name in names {
-        let tape = home.join(format!("{name}.jsonl"));
-        if tape.exists() {
-            fs::remove_file(&tape)?;
-        }
-        let damages = record(&home.join(&name), &tape)?;
-        for damage in damages {
-            spoil(&tape, &damage)?;
-        }
+        demo(&home.join(&name), &name, &to.join(format!("{name}.jsonl")))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs a script in a new workspace, and puts the tape in the place of the old one.
+fn demo(home: &Path, name: &str, to: &Path) -> Result<()> {
+    let script = fs::read_to_string(home.join("script.jsonl"))?;
+    let script: Vec<Value> = script
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<std::result::Result<_, _>>()?;
+    let (damages, steps): (Vec<Value>, Vec<Value>) = script
+        .into_iter()
+        .partition(|step| step.get("damage").is_some());
+
+    let world = tempfile::tempdir()?;
+    let workspace = Workspace::copy(&home.join("workspace"), name)?;
+    let tape = world.path().join("tape.jsonl");
+    let mut agent = Agent::start(world.path(), &workspace.path, &tape)?;
+    for (at, step) in steps.iter().enumerate() {
+        agent.step(step, steps.get(at + 1..).unwrap_or_default())?;
+    }
+    agent.finish()?;
+    for damage in &damages {
+        spoil(&tape, damage)?;
+    }
+    fs::write(to, fs::read(&tape)?)?;
     Ok(())
 }
 
-/// Runs a script and records it; returns the damages that are to be done afterwards.
-fn record(script: &Path, tape: &Path) -> Result<Vec<Value>> {
-    let world = tempfile::tempdir()?;
-    let workspace = world.path().join("workspace");
-    copy(&script.join("workspace"), &workspace)?;
-    let header = Header {
-        agent: Some("demo script".to_owned()),
-        root: Some("/workspace".to_owned()),
-        ..Header::default()
-    };
-    let mut run = Run {
-        recorder: Recorder::create(tape, header, RecorderOptions::default())?,
-        world: world.path().to_owned(),
-        workspace,
-        seen: BTreeMap::new(),
-        open: None,
-        calls: 0,
-    };
-    for (path, file) in scan(&run.workspace)? {
-        if file.bytes.is_some() {
-            let seen = FileChange {
-                op: FileOp::Observe,
-                ..file.written(&path)?
-            };
-            run.append(Body::File(seen))?;
-        }
-        run.seen.insert(path, file);
-    }
-    let text = fs::read_to_string(script.join("script.jsonl"))?;
-    let mut damages = Vec::new();
-    for line in text.lines() {
-        let step: Value = serde_json::from_str(line)?;
-        if step.get("damage").is_some() {
-            damages.push(step);
-        } else {
-            run.step(&step)?;
-        }
-    }
-    run.recorder.close(Outcome::Ok)?;
-    Ok(damages)
+/// The directory in which the agent works. Dropped, it is gone.
+struct Workspace {
+    path: PathBuf,
 }
 
-struct Run {
-    recorder: Recorder,
+impl Workspace {
+    fn copy(from: &Path, name: &str) -> Result<Self> {
+        let path = Path::new("/tmp").join(name);
+        let made = fs::DirBuilder::new().mode(0o755).create(&path);
+        made.map_err(|error| format!("{}: {error}", path.display()))?;
+        let workspace = Self { path };
+        copy(from, &workspace.path)?;
+        Ok(workspace)
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+struct Agent {
     world: PathBuf,
     workspace: PathBuf,
-    /// The files of the directory that calls work in, as last seen.
-    seen: BTreeMap<String, File>,
+    recorder: Child,
+    tell: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    /// Calls and model calls so far.
+    calls: usize,
+    turns: usize,
+    /// The ids that the last response gave to calls which were not made yet.
+    asked: Vec<String>,
+    /// What the model is told next: what it said itself, it knows.
+    news: Vec<Value>,
     open: Option<Transaction>,
-    calls: u32,
+    /// How long the commands of the call took so far, without what begins and commits them.
+    busy: Duration,
 }
 
+/// A transaction that the script began.
 struct Transaction {
+    /// What the script calls it.
+    name: String,
     id: String,
-    /// The files when it began.
-    before: BTreeMap<String, File>,
-    savepoints: BTreeMap<String, BTreeMap<String, File>>,
+    /// How many lines of its own tape were told.
+    told: usize,
 }
 
-impl Run {
-    fn step(&mut self, step: &Value) -> Result<()> {
+impl Agent {
+    fn start(world: &Path, workspace: &Path, tape: &Path) -> Result<Self> {
+        for below in ["home", "state", "run"] {
+            let mut private = fs::DirBuilder::new();
+            private.mode(0o700).create(world.join(below))?;
+        }
+        let mut recorder = jukebox(world)
+            .args(["record", "--stdin", "--watch"])
+            .arg(workspace)
+            .arg("-o")
+            .arg(tape)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let tell = recorder.stdin.take().ok_or("no pipe")?;
+        let answers = BufReader::new(recorder.stdout.take().ok_or("no pipe")?);
+        let mut agent = Self {
+            world: world.to_owned(),
+            workspace: workspace.to_owned(),
+            recorder,
+            tell,
+            answers,
+            calls: 0,
+            turns: 0,
+            asked: Vec::new(),
+            news: Vec::new(),
+            open: None,
+            busy: Duration::ZERO,
+        };
+        agent.say(json!({"kind": "tape", "name": "demo script"}))?;
+        Ok(agent)
+    }
+
+    /// Tells the recorder something, and waits until it is on the tape.
+    fn say(&mut self, mut event: Value) -> Result<()> {
+        if let Some(open) = &self.open {
+            event["txn"] = open.name.as_str().into();
+        }
+        writeln!(self.tell, "{event}")?;
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer)?;
+        if answer.contains(r#""error""#) || answer.is_empty() {
+            return Err(format!("{event}\n{answer}").into());
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.say(json!({"kind": "end", "outcome": "ok"}))?;
+        drop(self.tell);
+        let ended = self.recorder.wait()?;
+        if ended.success() {
+            Ok(())
+        } else {
+            Err(format!("the recorder ended with {ended}").into())
+        }
+    }
+
+    fn step(&mut self, step: &Value, rest: &[Value]) -> Result<()> {
         let text = |key: &str| step.get(key).and_then(Value::as_str);
-        if let Some(prompt) = text("prompt") {
-            self.append(Body::Prompt {
-                role: "user".to_owned(),
-                text: prompt.to_owned(),
-                attachments: Vec::new(),
-            })
-        } else if let Some(words) = text("model") {
-            self.model(words)
-        } else if let Some(command) = text("bash") {
-            self.call("Bash", json!({"command": command}), command, |run| {
-                run.bash(command)
-            })
+        if let Some(call) = Call::of(step) {
+            return self.call(&call);
+        }
+        if let Some(words) = text("prompt") {
+            self.news.push(json!({"role": "user", "content": words}));
+            return self.say(json!({"kind": "prompt", "name": "user", "text": words}));
+        }
+        if let Some(words) = text("model") {
+            let is_turn = |step: &&Value| step.get("model").or(step.get("prompt")).is_none();
+            let calls = rest.iter().take_while(is_turn).filter_map(Call::of);
+            return self.model(words, &calls.collect::<Vec<_>>());
+        }
+        if let (Some(path), Some(content)) = (text("outside"), text("text")) {
+            return Ok(fs::write(self.workspace.join(path), content)?);
+        }
+        if let Some(name) = text("begin") {
+            self.open = Some(Transaction {
+                name: name.to_owned(),
+                id: self.begin()?,
+                told: 0,
+            });
+            self.news_of_transaction()?;
+            return self.say(json!({"kind": "txn.begin"}));
+        }
+        let id = self.open.as_ref().ok_or("no transaction")?.id.clone();
+        if let Some(name) = text("savepoint") {
+            self.txn(&["savepoint", &id, name])?;
+            self.say(json!({"kind": "txn.savepoint", "name": name}))?;
+        } else if let Some(name) = text("rollback_to") {
+            self.txn(&["rollback", &id, "--to", name])?;
+            self.say(json!({"kind": "txn.rollback", "to": name}))?;
+        } else if text("rollback").is_some() {
+            self.txn(&["rollback", &id])?;
+            self.say(json!({"kind": "txn.rollback"}))?;
+            self.open = None;
+        } else if text("commit").is_some() {
+            self.txn(&["commit", &id, "--yes"])?;
+            self.say(json!({"kind": "txn.commit"}))?;
+            self.open = None;
+        } else {
+            return Err(format!("not a step: {step}").into());
+        }
+        Ok(())
+    }
+
+    /// The model answers, and asks for these calls.
+    fn model(&mut self, words: &str, calls: &[Call<'_>]) -> Result<()> {
+        self.turns += 1;
+        let turn = format!("turn-{}", self.turns);
+        let added = std::mem::take(&mut self.news);
+        self.say(json!({
+            "kind": "model.request", "call": turn, "name": "scripted", "added": added,
+        }))?;
+        let mut blocks = vec![json!({"type": "text", "text": words})];
+        let first = self.calls + 1;
+        for (at, call) in calls.iter().enumerate() {
+            let id = format!("call-{}", first + at);
+            blocks.push(json!({
+                "type": "tool_call", "call": id, "name": call.tool, "args": call.arguments,
+            }));
+            self.asked.push(id);
+        }
+        let stop = if calls.is_empty() {
+            "end_turn"
+        } else {
+            "tool_use"
+        };
+        self.say(json!({
+            "kind": "model.response", "call": turn, "name": "scripted", "blocks": blocks,
+            "stop": stop, "outcome": "ok",
+        }))
+    }
+
+    fn call(&mut self, call: &Call<'_>) -> Result<()> {
+        self.calls += 1;
+        let id = format!("call-{}", self.calls);
+        if self.asked.is_empty() || self.asked.remove(0) != id {
+            return Err(format!("nobody asked for {}", call.title).into());
+        }
+        let title = call.title.lines().next().unwrap_or_default();
+        self.say(json!({
+            "kind": "tool.call", "call": id, "name": call.tool, "args": call.arguments,
+            "title": title,
+        }))?;
+        self.busy = Duration::ZERO;
+        let answer = self.act(call)?;
+        let duration = u64::try_from(self.busy.as_micros())?;
+        if let Some(mut seen) = answer.seen {
+            seen["call"] = id.as_str().into();
+            self.say(seen)?;
+        }
+        for mut change in self.news_of_transaction()? {
+            change["call"] = id.as_str().into();
+            self.say(change)?;
+        }
+        let outcome = if answer.is_ok { "ok" } else { "failed" };
+        let mut result = json!({
+            "kind": "tool.result", "call": id, "outcome": outcome, "dur": duration,
+            "output": answer.output,
+        });
+        if let Some(code) = answer.code {
+            result["exit"] = code.into();
+        }
+        self.news
+            .push(json!({"role": "tool", "id": id, "content": answer.output}));
+        self.say(result)
+    }
+
+    fn act(&mut self, call: &Call<'_>) -> Result<Answer> {
+        match call.act {
+            Act::Bash(command) => {
+                let ran = self.run(command, "")?;
+                Ok(Answer {
+                    is_ok: ran.code == 0,
+                    code: Some(ran.code),
+                    output: ran.text,
+                    seen: None,
+                })
+            }
+            Act::Read(path) => {
+                let text = self.read(path)?;
+                let seen = json!({"kind": "fs.observe", "path": path, "text": text});
+                Ok(Answer {
+                    seen: Some(seen),
+                    ..Answer::ok(&text)
+                })
+            }
+            Act::Edit { path, old, new } => {
+                let text = self.read(path)?;
+                if text.matches(old).count() != 1 {
+                    return Ok(Answer {
+                        is_ok: false,
+                        ..Answer::ok("old_string was not found exactly once in the file")
+                    });
+                }
+                self.write(path, &text.replacen(old, new, 1))?;
+                Ok(Answer::ok("edited"))
+            }
+            Act::Write { path, text } => {
+                self.write(path, text)?;
+                Ok(Answer::ok("written"))
+            }
+        }
+    }
+
+    fn read(&mut self, path: &str) -> Result<String> {
+        Ok(self.run(&format!("cat '{path}'"), "")?.text)
+    }
+
+    fn write(&mut self, path: &str, text: &str) -> Result<()> {
+        let ran = self.run(&format!("cat > '{path}'"), text)?;
+        if ran.code == 0 {
+            Ok(())
+        } else {
+            Err(ran.text.into())
+        }
+    }
+
+    /// Runs a shell command in the transaction that is open, or in one of its own.
+    fn run(&mut self, command: &str, input: &str) -> Result<Ran> {
+        if let Some(open) = &self.open {
+            let id = open.id.clone();
+            return self.exec(&id, command, input);
+        }
+        let id = self.begin()?;
+        let ran = self.exec(&id, command, input)?;
+        self.txn(&["commit", &id, "--yes"])?;
+        Ok(ran)
+    }
+
+    fn exec(&mut self, id: &str, command: &str, input: &str) -> Result<Ran> {
+        let start = Instant::now();
+        let mut child = jukebox(&self.world)
+            .args(["txn", "exec", id, "--", "sh", "-c", command])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut pipe = child.stdin.take().ok_or("no pipe")?;
+        pipe.write_all(input.as_bytes())?;
+        drop(pipe);
+        let output = child.wait_with_output()?;
+        self.busy += start.elapsed();
+        let mut text = String::from_utf8(output.stdout)?;
+        text.push_str(&String::from_utf8(output.stderr)?);
+        let code = output.status.code().ok_or("it was killed")?;
+        if code == 125 {
+            return Err(text.into());
+        }
+        Ok(Ran { code, text })
+    }
+
+    fn begin(&self) -> Result<String> {
+        let workspace = self.workspace.to_str().ok_or("a name that is not UTF-8")?;
+        let id = self.txn(&["begin", "--dir", workspace])?;
+        Ok(id.trim().to_owned())
+    }
+
+    fn txn(&self, words: &[&str]) -> Result<String> {
+        let output = jukebox(&self.world).arg("txn").args(words).output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8(output.stdout)?);
+        }
+        Err(String::from_utf8(output.stderr)?.into())
+    }
+
+    /// What the open transaction changed since it was asked last, as its own tape tells it.
+    fn news_of_transaction(&mut self) -> Result<Vec<Value>> {
+        let Some(open) = &mut self.open else {
+            return Ok(Vec::new());
+        };
+        let tapes = self.workspace.join(".jukebox/tapes");
+        let tape = fs::read_to_string(tapes.join(format!("{}.jsonl", open.id)))?;
+        let mut news = Vec::new();
+        for line in tape.lines().skip(open.told) {
+            open.told += 1;
+            let mut event: Value = serde_json::from_str(line)?;
+            let kind = event["kind"].as_str().unwrap_or_default();
+            if kind.starts_with("fs.")
+                && let Some(fields) = event.as_object_mut()
+            {
+                // What only the transaction's own tape knows.
+                fields.retain(|name, _| !matches!(&**name, "seq" | "t" | "step" | "prev"));
+                news.push(event);
+            }
+        }
+        Ok(news)
+    }
+}
+
+/// The program that this is, as a user with an empty home runs it.
+fn jukebox(world: &Path) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .env_clear()
+        .env("PATH", PATH)
+        .env("LC_ALL", "C")
+        .env("HOME", world.join("home"))
+        .env("XDG_STATE_HOME", world.join("state"))
+        .env("XDG_RUNTIME_DIR", world.join("run"))
+        .stdin(Stdio::null());
+    command
+}
+
+/// A call that the script asks for.
+struct Call<'a> {
+    tool: &'static str,
+    arguments: Value,
+    title: &'a str,
+    act: Act<'a>,
+}
+
+enum Act<'a> {
+    Bash(&'a str),
+    Read(&'a str),
+    Edit {
+        path: &'a str,
+        old: &'a str,
+        new: &'a str,
+    },
+    Write {
+        path: &'a str,
+        text: &'a str,
+    },
+}
+
+impl<'a> Call<'a> {
+    /// `None`: this step is no call.
+    fn of(step: &'a Value) -> Option<Self> {
+        let text = |key: &str| step.get(key).and_then(Value::as_str);
+        let (tool, arguments, title, act) = if let Some(command) = text("bash") {
+            let arguments = json!({"command": command});
+            ("Bash", arguments, command, Act::Bash(command))
         } else if let Some(path) = text("read") {
-            self.call("Read", json!({"path": path}), path, |run| run.read(path))
+            ("Read", json!({"path": path}), path, Act::Read(path))
         } else if let (Some(path), Some(old), Some(new)) = (text("edit"), text("old"), text("new"))
         {
             let arguments = json!({"path": path, "old_string": old, "new_string": new});
-            self.call("Edit", arguments, path, |run| run.edit(path, old, new))
-        } else if let (Some(path), Some(content)) = (text("write"), text("text")) {
-            let arguments = json!({"path": path, "content": content});
-            self.call("Write", arguments, path, |run| {
-                fs::write(run.directory().join(path), content)?;
-                Ok(Answer::ok("written"))
-            })
-        } else if let (Some(path), Some(content)) = (text("outside"), text("text")) {
-            fs::write(self.directory().join(path), content)?;
-            self.changes(None)
-        } else if let Some(id) = text("begin") {
-            self.begin(id)
-        } else if let Some(name) = text("savepoint") {
-            let seen = self.seen.clone();
-            let open = self
-                .open
-                .as_mut()
-                .ok_or("a savepoint outside a transaction")?;
-            open.savepoints.insert(name.to_owned(), seen);
-            self.append(Body::TxnSavepoint {
-                name: name.to_owned(),
-            })
-        } else if let Some(name) = text("rollback_to") {
-            let open = self
-                .open
-                .as_ref()
-                .ok_or("a rollback outside a transaction")?;
-            let saved = open
-                .savepoints
-                .get(name)
-                .ok_or("no such savepoint")?
-                .clone();
-            self.put_back(&saved)?;
-            self.append(Body::TxnRollback {
-                to: Some(name.to_owned()),
-            })
-        } else if text("rollback").is_some() {
-            self.append(Body::TxnRollback { to: None })?;
-            let open = self.open.take().ok_or("a rollback outside a transaction")?;
-            self.seen = open.before;
-            Ok(())
-        } else if text("commit").is_some() {
-            let inside = self.directory();
-            self.append(Body::TxnCommit)?;
-            self.open = None;
-            fs::remove_dir_all(&self.workspace)?;
-            copy(&inside, &self.workspace)
+            ("Edit", arguments, path, Act::Edit { path, old, new })
+        } else if let (Some(path), Some(text)) = (text("write"), text("text")) {
+            let arguments = json!({"path": path, "content": text});
+            ("Write", arguments, path, Act::Write { path, text })
         } else {
-            Err(format!("not a step: {step}").into())
-        }
-    }
-
-    /// Where calls work: the workspace, or the copy of the open transaction.
-    fn directory(&self) -> PathBuf {
-        match &self.open {
-            Some(open) => self.world.join(&open.id),
-            None => self.workspace.clone(),
-        }
-    }
-
-    fn append(&mut self, body: Body) -> Result<()> {
-        self.append_event(Event::new(body))
-    }
-
-    fn append_event(&mut self, mut event: Event) -> Result<()> {
-        event.head.txn = self.open.as_ref().map(|open| open.id.clone());
-        self.recorder.append(event)?;
-        Ok(())
-    }
-
-    fn model(&mut self, words: &str) -> Result<()> {
-        self.append(Body::ModelResponse {
-            model: Some("scripted".to_owned()),
-            blocks: vec![ModelBlock {
-                kind: BlockKind::Text,
-                text: words.to_owned(),
-                call: None,
-                data: Value::Null,
-            }],
-            stop: Some("end_turn".to_owned()),
-            usage: Some(Usage::default()),
-            outcome: Outcome::Ok,
-            duration: None,
-        })
-    }
-
-    fn begin(&mut self, id: &str) -> Result<()> {
-        copy(&self.workspace, &self.world.join(id))?;
-        self.open = Some(Transaction {
-            id: id.to_owned(),
-            before: self.seen.clone(),
-            savepoints: BTreeMap::new(),
-        });
-        self.append(Body::TxnBegin)
-    }
-
-    fn call(
-        &mut self,
-        tool: &str,
-        arguments: Value,
-        title: &str,
-        act: impl FnOnce(&mut Self) -> Result<Answer>,
-    ) -> Result<()> {
-        self.calls += 1;
-        let id = format!("call-{}", self.calls);
-        let title = title.lines().next().unwrap_or_default();
-        let call = Body::ToolCall {
-            name: tool.to_owned(),
+            return None;
+        };
+        Some(Self {
+            tool,
             arguments,
-        };
-        self.append_event(Event::new(call).in_call(&*id).titled(title))?;
-        let start = std::time::Instant::now();
-        let answer = act(self)?;
-        let duration = u64::try_from(start.elapsed().as_micros())?;
-        if let Some(path) = &answer.observed {
-            let bytes = fs::read(self.directory().join(path))?;
-            let seen = FileChange {
-                op: FileOp::Observe,
-                ..FileChange::write(TapePath::new(path)?, bytes)
-            };
-            self.append_event(Event::new(Body::File(seen)).in_call(&*id))?;
-        }
-        self.changes(Some(&id))?;
-        let result = Body::ToolResult {
-            outcome: answer.outcome,
-            exit: answer.exit,
-            output: answer.output,
-            duration: Some(duration),
-            attachments: Vec::new(),
-            detail: Value::Null,
-        };
-        self.append_event(Event::new(result).in_call(&*id))
-    }
-
-    fn bash(&self, command: &str) -> Result<Answer> {
-        let output = Command::new("sh")
-            .args(["-c", command])
-            .current_dir(self.directory())
-            .env("LC_ALL", "C")
-            .output()?;
-        let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
-        text.push_str(&String::from_utf8_lossy(&output.stderr));
-        Ok(Answer {
-            outcome: if output.status.success() {
-                Outcome::Ok
-            } else {
-                Outcome::Failed
-            },
-            exit: output.status.code(),
-            output: text,
-            observed: None,
+            title,
+            act,
         })
-    }
-
-    fn read(&self, path: &str) -> Result<Answer> {
-        let text = fs::read_to_string(self.directory().join(path))?;
-        Ok(Answer {
-            observed: Some(path.to_owned()),
-            ..Answer::ok(&text)
-        })
-    }
-
-    fn edit(&self, path: &str, old: &str, new: &str) -> Result<Answer> {
-        let file = self.directory().join(path);
-        let text = fs::read_to_string(&file)?;
-        if text.matches(old).count() != 1 {
-            return Ok(Answer {
-                outcome: Outcome::Failed,
-                ..Answer::ok("old_string was not found exactly once in the file")
-            });
-        }
-        fs::write(file, text.replacen(old, new, 1))?;
-        Ok(Answer::ok("edited"))
-    }
-
-    /// Records what differs from the files as last seen.
-    fn changes(&mut self, call: Option<&str>) -> Result<()> {
-        let now = scan(&self.directory())?;
-        let mut changes = Vec::new();
-        let is_gone = |path: &&String| !now.contains_key(*path);
-        for path in self.seen.keys().filter(is_gone) {
-            // Of a directory, one event says that all below it is gone.
-            let parent = path.rsplit_once('/').map(|(parent, _)| parent);
-            if parent.is_none_or(|parent| now.contains_key(parent)) {
-                changes.push(FileChange::new(FileOp::Remove, TapePath::new(path)?));
-            }
-        }
-        for (path, file) in &now {
-            match self.seen.get(path) {
-                Some(before) if before == file => {}
-                Some(before) if before.bytes == file.bytes => changes.push(FileChange {
-                    mode: Some(file.mode),
-                    ..FileChange::new(FileOp::Chmod, TapePath::new(path)?)
-                }),
-                _ => changes.push(file.written(path)?),
-            }
-        }
-        for mut change in changes {
-            change.outside = call.is_none();
-            let mut event = Event::new(Body::File(change));
-            event.head.call = call.map(str::to_owned);
-            self.append_event(event)?;
-        }
-        self.seen = now;
-        Ok(())
-    }
-
-    fn put_back(&mut self, files: &BTreeMap<String, File>) -> Result<()> {
-        let directory = self.directory();
-        fs::remove_dir_all(&directory)?;
-        fs::create_dir(&directory)?;
-        for (path, file) in files {
-            file.put(&directory.join(path))?;
-        }
-        self.seen = files.clone();
-        Ok(())
     }
 }
 
 /// What a call returned.
 struct Answer {
-    outcome: Outcome,
-    exit: Option<i32>,
+    is_ok: bool,
+    code: Option<i32>,
     output: String,
-    observed: Option<String>,
+    /// The file that it showed.
+    seen: Option<Value>,
 }
 
 impl Answer {
     fn ok(output: &str) -> Self {
         Self {
-            outcome: Outcome::Ok,
-            exit: None,
+            is_ok: true,
+            code: None,
             output: output.to_owned(),
-            observed: None,
+            seen: None,
         }
     }
 }
 
-/// A file, or a directory where there are no bytes.
-#[derive(Clone, PartialEq)]
-struct File {
-    mode: u32,
-    bytes: Option<Vec<u8>>,
+/// How a command ended, and what it said.
+struct Ran {
+    code: i32,
+    text: String,
 }
 
-impl File {
-    fn written(&self, path: &str) -> Result<FileChange> {
-        let path = TapePath::new(path)?;
-        let change = match &self.bytes {
-            Some(bytes) => FileChange::write(path, bytes.as_slice()),
-            None => FileChange::new(FileOp::Mkdir, path),
-        };
-        Ok(FileChange {
-            mode: Some(self.mode),
-            ..change
-        })
-    }
-
-    fn put(&self, path: &Path) -> Result<()> {
-        match &self.bytes {
-            Some(bytes) => fs::write(path, bytes)?,
-            None => fs::create_dir(path)?,
-        }
-        fs::set_permissions(path, fs::Permissions::from_mode(self.mode))?;
-        Ok(())
-    }
-}
-
-/// Everything below a directory, each directory before what is in it.
-fn scan(directory: &Path) -> Result<BTreeMap<String, File>> {
-    let mut found = BTreeMap::new();
-    let mut open = vec![PathBuf::new()];
-    while let Some(below) = open.pop() {
-        for entry in fs::read_dir(directory.join(&below))? {
-            let entry = entry?;
-            let path = below.join(entry.file_name());
-            let mode = entry.metadata()?.permissions().mode() & 0o7777;
-            let name = path.to_str().ok_or("a name that is not UTF-8")?.to_owned();
-            let bytes = if entry.file_type()?.is_dir() {
-                open.push(path);
-                None
-            } else {
-                Some(fs::read(entry.path())?)
-            };
-            found.insert(name, File { mode, bytes });
-        }
-    }
-    Ok(found)
-}
-
+/// Copies what is in a directory into one that is there.
 fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir(to)?;
-    for (path, file) in scan(from)? {
-        file.put(&to.join(path))?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            fs::create_dir(&to)?;
+            copy(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
     }
     Ok(())
 }

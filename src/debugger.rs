@@ -125,8 +125,8 @@ pub use transaction_view::TransactionView;
 pub use transactions::{
     CallRequest, EffectCall, Ended, EndedTransaction, Entry, HOLDER_VERB, HeldState,
     HeldTransaction, HoldBegin, HoldError, Isolation, LookUpError, OpenTransactionError, Proposed,
-    Registry, SalvageError, Salvaged, SandboxError, Stream, allowed_environment, begin_transaction,
-    conflict_patch, proposed_patch, salvage, serve_transaction,
+    Registry, SalvageError, Salvaged, SandboxError, Stream, TellError, Told, allowed_environment,
+    begin_transaction, conflict_patch, proposed_patch, salvage, serve_transaction,
 };
 pub use tree::Expanded;
 pub use verify::{Verified, VerifyStats};

@@ -47,8 +47,9 @@
 //!   one that goes and one that comes.
 //! * What could not be put back is not taken away: a FIFO, a socket, a device, or a file that
 //!   who commits may not read refuses the whole commit, by its name.
-//! * A commit that a crash cut off after it was decided is finished by the next recovery; the
-//!   tape of its transaction does not tell of that.
+//! * A commit that a crash cut off after it was decided is finished by the next recovery. The
+//!   tape of its transaction is told by whoever looks after the transaction, not by the recovery:
+//!   the journal names the transaction, and that is how long it can be found out.
 //! * The time of the workspace directory itself is not put back: `.jukebox` lies in it.
 
 mod account;
@@ -75,7 +76,7 @@ use serde::{Deserialize, Serialize};
 pub use commit::Committed;
 pub use error::TransactionError;
 pub use fs::Time;
-pub use history::{Done, Pending, Status};
+pub use history::{Done, Pending, Status, Verdict};
 pub use open::{Begin, EffectCall, Ended, Isolation, OpenTransactionError, Proposed, Transaction};
 pub use plan::{Conflict, Fingerprint, Operation, Plan, Supply, Want};
 
@@ -164,12 +165,12 @@ impl Workspace {
 
     /// What committing a plan would do. Nothing is written.
     pub fn preview(&self, plan: &Plan) -> Result<Preview, TransactionError> {
-        preview(prepare::prepare(&*self.fs, plan)?)
+        Ok(preview(prepare::prepare(&*self.fs, plan)?))
     }
 
     /// What undoing the last commit would do. Nothing is written.
     pub fn preview_undo(&self) -> Result<Preview, TransactionError> {
-        preview(self.prepare_undo()?)
+        Ok(preview(self.prepare_undo()?))
     }
 
     /// Commits a plan. What an earlier commit left is recovered first.
@@ -214,6 +215,21 @@ impl Workspace {
         history::status(&*self.fs)
     }
 
+    /// What the journals tell of the commit of a transaction, which could not have a lower
+    /// number than `from`; `None`: it is not known to have tried. Nothing is written.
+    pub fn verdict(
+        &self,
+        transaction: &str,
+        from: Option<u64>,
+    ) -> Result<Verdict, TransactionError> {
+        history::verdict(&*self.fs, transaction, from)
+    }
+
+    /// The number that the next commit cannot be below.
+    pub fn next_commit(&self) -> Result<u64, TransactionError> {
+        history::next_id(&*self.fs).map_err(TransactionError::Prepare)
+    }
+
     fn prepare_undo(&self) -> Result<Prepared, TransactionError> {
         let last = history::last_to_undo(&*self.fs).map_err(TransactionError::Prepare)?;
         let last = last.ok_or(TransactionError::NothingToUndo)?;
@@ -247,14 +263,11 @@ impl Workspace {
     }
 }
 
-fn preview(prepared: Prepared) -> Result<Preview, TransactionError> {
+fn preview(prepared: Prepared) -> Preview {
     let mut changes = Vec::new();
     for draft in prepared.drafts {
         let before = draft.before.fingerprint();
-        let after = draft
-            .after
-            .fingerprint()
-            .map_err(TransactionError::Prepare)?;
+        let after = draft.after.fingerprint();
         if before != after {
             changes.push(Previewed {
                 path: draft.path,
@@ -263,10 +276,10 @@ fn preview(prepared: Prepared) -> Result<Preview, TransactionError> {
             });
         }
     }
-    Ok(Preview {
+    Preview {
         changes,
         conflicts: prepared.conflicts,
-    })
+    }
 }
 
 #[cfg(test)]

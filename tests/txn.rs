@@ -22,6 +22,8 @@ mod endings;
 mod pty;
 #[path = "txn/random.rs"]
 mod random;
+#[path = "txn/records.rs"]
+mod records;
 #[path = "txn/screen.rs"]
 mod screen;
 #[path = "txn/script.rs"]

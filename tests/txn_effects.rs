@@ -8,6 +8,9 @@
     reason = "a test that cannot go on has failed, and one that is skipped says so"
 )]
 
+#[path = "txn_effects/killed.rs"]
+mod killed;
+
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -43,6 +46,8 @@ class = "read"
 command = ["printenv", "TOKEN"]
 "#;
 
+const PROGRAM: &str = env!("CARGO_BIN_EXE_jukebox");
+
 struct World {
     place: TempDir,
 }
@@ -75,7 +80,12 @@ impl World {
     }
 
     fn program(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_jukebox"));
+        self.command(PROGRAM)
+    }
+
+    /// A program as the user runs it.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
         command
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")

@@ -149,6 +149,7 @@ fn ended(end: TransactionEnd) -> TransactionEnded {
                 changed: 4,
                 late: Vec::new(),
             },
+            told: Ok(()),
             sent: Ok(Sent {
                 sent: vec![2],
                 ..Sent::default()

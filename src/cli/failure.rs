@@ -10,7 +10,7 @@ use color_eyre::config::{HookBuilder, Theme};
 use crate::debugger::{
     CheckoutError, CommandError, CompactError, ConfigError, EffectError, HoldError, ImportError,
     LocateError, LookUpError, OpenError, OpenTransactionError, QueryError, ReadError, RecordError,
-    RecordingError, SalvageError, SandboxError, TransactionError, UnfinishedError,
+    RecordingError, SalvageError, SandboxError, TellError, TransactionError, UnfinishedError,
 };
 use crate::model::{PathError, PlaceError};
 use crate::text::sanitize_block;
@@ -278,7 +278,10 @@ impl From<HoldError> for Failure {
             HoldError::Abandoned(_) | HoldError::Committed(_) | HoldError::RolledBack(_) => {
                 Self::unusable(line)
             }
-            HoldError::Busy | HoldError::OutOfReach(_) => Self::conflict(line),
+            HoldError::Busy
+            | HoldError::Attended(_)
+            | HoldError::CutOff(_)
+            | HoldError::Unclear(_) => Self::conflict(line),
             HoldError::Lost | HoldError::Words(_) | HoldError::Talk(_) | HoldError::Output(_) => {
                 Self::machine(line)
             }
@@ -330,6 +333,17 @@ impl From<SalvageError> for Failure {
                 "{error}; nothing was written: name a new or an empty directory"
             )),
             error => Self::machine(format!("{error}; what it had written is still there")),
+        }
+    }
+}
+
+impl From<TellError> for Failure {
+    fn from(error: TellError) -> Self {
+        match error {
+            TellError::NotCommitted(..) => Self::unusable(format!("{error}; nothing was done")),
+            TellError::Tape(error) => error.into(),
+            TellError::Layers(error) => Self::machine(error.to_string()),
+            TellError::LookUp(error) => error.into(),
         }
     }
 }

@@ -19,7 +19,9 @@ use crate::tape::{RecordError, Recorder, RecorderOptions};
 use crate::text::command_line;
 use crate::transaction::call::{self, Frames};
 use crate::transaction::hold::{LookUpError, Noted, Registry, new_id};
-use crate::transaction::{Begin, Committed, Isolation, OpenTransactionError, Preview, Transaction};
+use crate::transaction::{
+    Begin, Committed, Ended, Isolation, OpenTransactionError, Preview, Transaction,
+};
 
 use super::sandbox::Backend;
 
@@ -197,15 +199,14 @@ impl CommandRun {
     }
 
     /// Commits what the command changed, and ends the tape. What cannot be committed is kept.
-    pub fn commit(self) -> Result<Option<Committed>, Kept> {
+    pub fn commit(self) -> Result<Option<EndedRun>, Kept> {
         match self.guard {
-            Guard::Sandbox(mut transaction, noted) => match transaction.commit() {
-                Ok(done) => {
-                    noted.forget();
-                    Ok(Some(done.committed))
+            Guard::Sandbox(mut transaction, mut noted) => {
+                match commit(&mut transaction, &mut noted) {
+                    Ok(done) => Ok(Some(EndedRun::of(done, noted))),
+                    Err(why) => Err(keep(*transaction, &noted, why)),
                 }
-                Err(why) => Err(keep(*transaction, &noted, why)),
-            },
+            }
             Guard::Nothing(_) => Ok(None),
         }
     }
@@ -230,6 +231,41 @@ impl CommandRun {
             Guard::Nothing(run) => Ok(run.close()?),
         }
     }
+}
+
+/// A run whose changes were committed.
+#[derive(Debug)]
+pub struct EndedRun {
+    /// What became of the files.
+    pub committed: Committed,
+    /// Why the tape does not say so, and the id under which it can be told.
+    pub untold: Option<(String, String)>,
+}
+
+impl EndedRun {
+    fn of(done: Ended, noted: Noted) -> Self {
+        let id = noted.id().to_owned();
+        let untold = match done.told {
+            Ok(()) => {
+                noted.forget();
+                None
+            }
+            Err(why) => {
+                // The journals of the workspace know it even if this cannot be written down.
+                let _ = noted.is_committed(done.committed.id);
+                Some((why, id))
+            }
+        };
+        Self {
+            committed: done.committed,
+            untold,
+        }
+    }
+}
+
+fn commit(transaction: &mut Transaction, noted: &mut Noted) -> Result<Ended, OpenTransactionError> {
+    noted.commits()?;
+    transaction.commit()
 }
 
 fn keep(transaction: Transaction, noted: &Noted, why: OpenTransactionError) -> Kept {

@@ -152,7 +152,7 @@ impl TransactionLink {
             id: entry.id.clone(),
             workspace: entry.workspace().to_owned(),
             state: self.registry.state(entry),
-            is_within_reach: entry.is_within_reach(),
+            is_within_reach: !entry.is_attended(),
         }
     }
 

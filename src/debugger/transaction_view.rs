@@ -155,6 +155,15 @@ impl TransactionStanding {
                  `jukebox txn recover {id}` with --salvage NEW copies out what it had written, with \
                  --drop removes it"
             ),
+            HeldState::CutOff => format!(
+                "cut off: the process that held it ended while it committed, and old and new files \
+                 are kept; `jukebox txn recover {id}` finishes it"
+            ),
+            HeldState::Unclear => format!(
+                "unclear: the process that held it ended while it committed, and later commits cover \
+                 what became of that; `jukebox txn recover {id}` with --salvage NEW copies out what \
+                 it had written"
+            ),
             HeldState::Committed(Some(commit)) => {
                 format!("committed, by commit {commit}; `jukebox txn undo {id}` takes it back")
             }

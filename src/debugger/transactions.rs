@@ -14,8 +14,8 @@ use crate::tape::MAX_BLOB;
 use crate::text::{GitMode, SafeText};
 pub use crate::transaction::hold::{
     CallRequest, Ended, Entry, HOLDER_VERB, Held as HeldTransaction, HeldState, HoldBegin,
-    HoldError, LookUpError, Registry, SalvageError, Salvaged, begin as begin_transaction, salvage,
-    serve as serve_transaction,
+    HoldError, LookUpError, Registry, SalvageError, Salvaged, TellError, Told,
+    begin as begin_transaction, salvage, serve as serve_transaction,
 };
 use crate::transaction::{Conflict, Fingerprint};
 pub use crate::transaction::{

@@ -141,9 +141,17 @@ impl HoldError {
             ),
             Self::Committed(id) => format!("{self}: `jukebox txn undo {id}` takes it back"),
             Self::RolledBack(_) => format!("{self}: its workspace is as it was"),
-            Self::OutOfReach(_) => {
-                format!("{self}; nothing was done: that one commits it, or asks, when it ends")
-            }
+            Self::CutOff(id) => format!(
+                "{self}; old and new files are kept: `jukebox txn recover {id}` finishes it"
+            ),
+            Self::Unclear(id) => format!(
+                "{self}; nothing was done: `jukebox txn recover {id}` with --salvage NEW copies out \
+                 what it had written, with --drop says that it was not committed"
+            ),
+            Self::Attended(_) => format!(
+                "{self}; nothing was done: it commits or rolls back itself when its command has \
+                 ended, as it was told or as it is answered"
+            ),
             Self::Busy => format!("{self}; nothing was done: try again when it has ended"),
             Self::Lost => format!("{self}; `jukebox txn status` says what has become of it"),
             Self::Words(_) | Self::Talk(_) | Self::Output(_) => self.to_string(),

@@ -74,6 +74,14 @@ impl Effects {
         entries.map(|entry| entry.number).collect()
     }
 
+    /// What waits for the commit of a transaction.
+    pub fn waiting(&self, txn: &str) -> Vec<u32> {
+        let entries = self.ledger.entries().iter().filter(|entry| {
+            entry.state() == EffectState::Waiting && entry.txn.as_deref() == Some(txn)
+        });
+        entries.map(|entry| entry.number).collect()
+    }
+
     /// Sends what waited for the commit of a transaction, in order, once it is committed. The
     /// first that does not succeed stops those behind it. Called again, it goes on there.
     pub fn send_waiting(&mut self, tape: &mut dyn Log, txn: &str) -> Result<Sent, EffectError> {

@@ -1,8 +1,8 @@
 //! Goes on with the effects of a tape that nobody writes any more: a process was killed, an outbox
 //! stopped, a compensation failed.
 //!
-//! Which transactions were committed is read from the tape. Files are none of its business: a
-//! workspace is recovered by its own journal.
+//! Which transactions were committed is read from the tape, or said by whoever read the journals
+//! of the workspace. Files are none of its business: a workspace is recovered by its own journal.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::path::Path;
 use super::{
     Declarations, EffectError, EffectState, Effects, Entry, Fate, RolledBack, Sent, Settlement,
 };
-use crate::model::Seq;
+use crate::model::{Body, Event, Outcome, Seq};
 use crate::tape::{RecordError, Recorder, RecorderOptions, Tape, TransactionState};
 
 /// The effects of a tape, to be brought to an end. It holds the tape's lock.
@@ -120,6 +120,36 @@ impl Unfinished {
             name == txn && *state == TransactionState::Open
         };
         self.transactions.iter().any(is_it)
+    }
+
+    /// The transactions that the tape tells no end of.
+    pub fn open_transactions(&self) -> impl Iterator<Item = &str> {
+        let transactions = self.transactions.iter();
+        let open = transactions.filter(|(_, state)| *state == TransactionState::Open);
+        open.map(|(name, _)| name.as_str())
+    }
+
+    /// A transaction was committed: from now on that counts. The tape is not told.
+    pub fn know_committed(&mut self, txn: &str) {
+        for (name, state) in &mut self.transactions {
+            if name == txn && *state == TransactionState::Open {
+                *state = TransactionState::Committed;
+            }
+        }
+    }
+
+    /// Tells the tape that a transaction was committed.
+    pub fn tell_committed(&mut self, txn: &str) -> Result<(), UnfinishedError> {
+        let mut edge = Event::new(Body::TxnCommit);
+        edge.head.txn = Some(txn.to_owned());
+        self.tape.promise(edge)?;
+        self.know_committed(txn);
+        Ok(())
+    }
+
+    /// Ends the tape, on which nothing is left to be done.
+    pub fn close(self, outcome: Outcome) -> Result<(), UnfinishedError> {
+        Ok(self.tape.close(outcome).map(|_| ())?)
     }
 
     /// Takes back, the last first, what was done in transactions that were not committed, and

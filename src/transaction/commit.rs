@@ -4,18 +4,19 @@
 //! `.jukebox` that recovery clears. From then on the commit is decided: it is finished now
 //! or by a recovery, or taken back where the disk allows neither.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 
 use serde::{Deserialize, Serialize};
 
 use super::error::TransactionError;
-use super::fs::{self, Fs};
+use super::fs::Fs;
 use super::history;
 use super::journal::{Change, Entry, Journal};
 use super::layout;
 use super::plan::Conflict;
 use super::prepare::{After, Draft, Prepared};
 use super::settle::{KindGuard, Toward, settle};
+use crate::model::BlobHash;
 
 /// A commit that is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,7 +122,7 @@ fn stage(fs: &dyn Fs, prepared: &Prepared) -> io::Result<Result<Journal, Conflic
             return Ok(Err(Conflict {
                 path: draft.path.clone(),
                 base: draft.before.fingerprint(),
-                ours: draft.after.fingerprint()?,
+                ours: draft.after.fingerprint(),
                 theirs: super::Fingerprint::take(fs, draft.path.as_bytes())?.0,
                 kept: None,
             }));
@@ -135,6 +136,7 @@ fn stage(fs: &dyn Fs, prepared: &Prepared) -> io::Result<Result<Journal, Conflic
     Ok(Ok(Journal {
         id,
         undoes: prepared.undoes,
+        transaction: prepared.transaction.clone(),
         changes,
     }))
 }
@@ -203,10 +205,21 @@ fn supply(fs: &dyn Fs, after: &After, to: &[u8]) -> io::Result<Entry> {
         }
         After::File {
             content,
+            hash,
             mode,
             mtime,
+            ..
         } => {
-            fs.create(to, &mut content.reader(), *mode)?;
+            let mut reader = Hashing {
+                reader: content.reader(),
+                hasher: blake3::Hasher::new(),
+            };
+            fs.create(to, &mut reader, *mode)?;
+            let staged = BlobHash::from_digest(*reader.hasher.finalize().as_bytes());
+            if staged != *hash {
+                let line = "what was to be committed changed while it was read";
+                return Err(io::Error::other(line));
+            }
             if let Some(mtime) = mtime {
                 fs.set_mtime(to, *mtime)?;
             }
@@ -215,7 +228,7 @@ fn supply(fs: &dyn Fs, after: &After, to: &[u8]) -> io::Result<Entry> {
                 mode: *mode,
                 mtime: node.mtime,
                 len: node.len,
-                hash: fs::hash(fs, to)?,
+                hash: staged,
             }
         }
         After::Displaced { at, entry } => {
@@ -223,6 +236,20 @@ fn supply(fs: &dyn Fs, after: &After, to: &[u8]) -> io::Result<Entry> {
             entry.clone()
         }
     })
+}
+
+/// Hashes what is read, on its way.
+struct Hashing<R> {
+    reader: R,
+    hasher: blake3::Hasher,
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.hasher.update(buffer.get(..read).unwrap_or_default());
+        Ok(read)
+    }
 }
 
 enum Undecided {

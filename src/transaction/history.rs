@@ -50,6 +50,53 @@ pub struct Done {
     pub undoes: Option<u64>,
 }
 
+/// What the journals of a workspace tell of the commit of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is done, under this number; it may have been undone since.
+    Committed(u64),
+    /// It was decided, and cut off: a recovery finishes it.
+    CutOff,
+    /// It was never decided: the files are as if it had not been tried.
+    NotCommitted,
+    /// Nobody can tell any more: later commits took the place of what was known.
+    Forgotten,
+}
+
+/// What the journals tell of a transaction whose commit could not have a lower number than
+/// `from`; without one, of a transaction that is not known to have tried.
+pub(super) fn verdict(
+    fs: &dyn Fs,
+    transaction: &str,
+    from: Option<u64>,
+) -> Result<Verdict, TransactionError> {
+    let is_its = |journal: &Journal| journal.transaction.as_deref() == Some(transaction);
+    let number = |journal: &Journal| journal.undoes.unwrap_or(journal.id);
+    if let Some(journal) = pending(fs)?.filter(is_its) {
+        // An undo that was cut off is one of a commit that was done.
+        return Ok(match journal.undoes {
+            Some(undone) => Verdict::Committed(undone),
+            None => Verdict::CutOff,
+        });
+    }
+    let done = done(fs).map_err(TransactionError::Prepare)?;
+    if let Some(journal) = done.iter().find(|journal| is_its(journal)) {
+        return Ok(Verdict::Committed(number(journal)));
+    }
+    let next = next_id(fs).map_err(TransactionError::Prepare)?;
+    let Some(from) = from else {
+        return Ok(Verdict::NotCommitted);
+    };
+    let known: BTreeSet<u64> = done.iter().map(|journal| journal.id).collect();
+    // The last number may be that of a commit that was never decided.
+    let is_known = |id: u64| known.contains(&id) || id + 1 == next;
+    Ok(if from <= next && (from..next).all(is_known) {
+        Verdict::NotCommitted
+    } else {
+        Verdict::Forgotten
+    })
+}
+
 /// The journal that counts, if any.
 pub(super) fn pending(fs: &dyn Fs) -> Result<Option<Journal>, TransactionError> {
     let found = fs.look(layout::STATE).map_err(TransactionError::Prepare)?;

@@ -4,7 +4,8 @@
 //! all lines before. It is text, a line for each thing, fields parted by one space:
 //!
 //! ```text
-//! jukebox-commit 1 ID UNDOES          UNDOES: the commit that this one takes back, or -
+//! jukebox-commit 1 ID UNDOES [TXN]    UNDOES: the commit that this one takes back, or -
+//!                                     TXN: the transaction that wants it, where one does
 //! change PATH BEFORE AFTER            in the order of the paths' bytes
 //! end b3:HASH                         of every byte before this line
 //! ```
@@ -18,7 +19,7 @@
 //! link:TARGET
 //! ```
 //!
-//! `MODE` is octal. In `PATH` and `TARGET` each byte that is no printable ASCII, each
+//! `MODE` is octal. In `PATH`, `TARGET` and `TXN` each byte that is no printable ASCII, each
 //! blank, `%` and `:` is `%` and two hex digits. The N-th change finds the bytes of its `AFTER` in
 //! `staged/N` and those of its `BEFORE` in `displaced/ID/N`.
 
@@ -36,6 +37,9 @@ pub(super) struct Journal {
     pub(super) id: u64,
     /// The commit that this one takes back.
     pub(super) undoes: Option<u64>,
+    /// The transaction that it commits, or that the commit it takes back committed. So whoever
+    /// finds a transaction without its holder learns what became of it.
+    pub(super) transaction: Option<String>,
     /// Sorted by path.
     pub(super) changes: Vec<Change>,
 }
@@ -168,7 +172,11 @@ impl Journal {
         let undoes = self
             .undoes
             .map_or_else(|| "-".to_owned(), |id| id.to_string());
-        let _ = writeln!(text, "{VERSION} {} {undoes}", self.id);
+        let _ = write!(text, "{VERSION} {} {undoes}", self.id);
+        if let Some(transaction) = &self.transaction {
+            let _ = write!(text, " {}", escape(transaction.as_bytes()));
+        }
+        text.push('\n');
         for change in &self.changes {
             let _ = write!(text, "change {} ", escape(change.path.as_bytes()));
             change.before.write(&mut text);
@@ -191,11 +199,12 @@ impl Journal {
             return None;
         }
         let mut lines = body.split('\n');
-        let (id, undoes) = lines
-            .next()?
-            .strip_prefix(VERSION)?
-            .strip_prefix(' ')?
-            .split_once(' ')?;
+        let first = lines.next()?.strip_prefix(VERSION)?.strip_prefix(' ')?;
+        let (id, rest) = first.split_once(' ')?;
+        let (undoes, transaction) = match rest.split_once(' ') {
+            Some((undoes, transaction)) => (undoes, Some(unescape(transaction)?)),
+            None => (rest, None),
+        };
         let changes: Option<Vec<Change>> = lines.map(change).collect();
         Some(Self {
             id: id.parse().ok()?,
@@ -203,6 +212,7 @@ impl Journal {
                 "-" => None,
                 id => Some(id.parse().ok()?),
             },
+            transaction: transaction.map(String::from_utf8).transpose().ok()?,
             changes: changes?,
         })
     }
@@ -272,6 +282,7 @@ mod tests {
         Journal {
             id: 9,
             undoes: Some(8),
+            transaction: Some("t 1".to_owned()),
             changes: vec![
                 change(b"a b:%\n\xff", Entry::Absent, file),
                 change(b"d", directory(None), directory(Some((1, 999_999_999)))),
@@ -285,6 +296,11 @@ mod tests {
         let bytes = journal().encode();
         assert!(bytes.is_ascii());
         assert_eq!(Journal::decode(&bytes), Some(journal()));
+        let of_nobody = Journal {
+            transaction: None,
+            ..journal()
+        };
+        assert_eq!(Journal::decode(&of_nobody.encode()), Some(of_nobody));
     }
 
     #[test]

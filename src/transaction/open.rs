@@ -19,6 +19,7 @@ use serde_json::Map;
 use super::account::{Account, AccountError};
 use super::base::{Base, is_forbidden};
 use super::call;
+use super::hold::LookUpError;
 use super::live::{self, Live};
 use super::outcome::{Outcome, Outcomes, outcomes};
 use super::plan::{Fingerprint, Operation, Plan, Supply, Want};
@@ -96,12 +97,12 @@ pub enum OpenTransactionError {
         /// Why.
         source: io::Error,
     },
+    /// It cannot be written down what is about to happen.
+    #[error(transparent)]
+    LookUp(#[from] LookUpError),
     /// A commit to this workspace was cut off, and has to be finished first.
     #[error("a commit to this workspace was cut off")]
     CutOff,
-    /// It was committed, and the tape does not say so.
-    #[error("it was committed, but its tape could not be told: {0}")]
-    Untold(#[source] RecordError),
     /// An effect.
     #[error(transparent)]
     Effect(#[from] EffectError),
@@ -126,6 +127,8 @@ fn in_doubt(numbers: &[u32]) -> String {
 pub struct Ended {
     /// What became of the files.
     pub committed: Committed,
+    /// Whether the tape says so; or why it could not be told. Then nothing is sent.
+    pub told: Result<(), String>,
     /// What became of the effects that waited; or why nobody could be told.
     pub sent: Result<Sent, String>,
 }
@@ -320,7 +323,9 @@ impl Transaction {
     /// Commits. Every process is killed first. After an error the transaction is still open.
     ///
     /// What waits for the commit is sent after it; what stops it there does not take the commit
-    /// back. Nothing is committed as long as an effect is in doubt.
+    /// back. Nothing is committed as long as an effect is in doubt. Where the tape cannot be told
+    /// of the commit, nothing is sent: an effect on it would be one of a transaction that may
+    /// still be rolled back, for all that the tape knows.
     pub fn commit(&mut self) -> Result<Ended, OpenTransactionError> {
         self.leave_no_doubt()?;
         self.settle()?;
@@ -328,15 +333,21 @@ impl Transaction {
         let done = Workspace::open(&self.workspace)?.commit(&plan)?;
         // From here on it is committed, whatever can be told of it.
         self.sandbox = None;
+        let mut told = Ok(());
         let mut sent = Ok(Sent::default());
         if let Some(mut account) = self.account.take() {
-            let told = account.edge(Body::TxnCommit);
-            told.map_err(OpenTransactionError::Untold)?;
-            sent = self.outward.send(&mut account);
-            account.close().map_err(OpenTransactionError::Untold)?;
+            told = account.edge(Body::TxnCommit).map(|_| ());
+            sent = match &told {
+                Ok(()) => self.outward.send(&mut account),
+                Err(_) => Ok(self.outward.unsent(&mut account)),
+            };
+            if told.is_ok() {
+                told = account.close();
+            }
         }
         Ok(Ended {
             committed: done,
+            told: told.map_err(|error| error.to_string()),
             sent: sent.map_err(|error| error.to_string()),
         })
     }
@@ -420,7 +431,10 @@ impl Transaction {
         let outcomes = outcomes(&set, &self.base);
         let workspace = Workspace::open(&self.workspace)?;
         let account = self.account.as_mut().ok_or(OpenTransactionError::Over)?;
-        let mut plan = Plan::default();
+        let mut plan = Plan {
+            transaction: Some(account.parts().1.to_owned()),
+            ..Plan::default()
+        };
         for (path, sort) in set.refused {
             let path = path.into_os_string().into_encoded_bytes();
             let Ok(named) = TapePath::new(&path) else {
@@ -455,7 +469,11 @@ impl Transaction {
                 Outcome::Directory { mode } => Want::Directory { mode: Some(*mode) },
                 Outcome::Link(target) => Want::Link(target.clone()),
                 Outcome::File(written) => Want::File {
-                    content: Supply::Layer(written.content.clone()),
+                    content: Supply::Layer {
+                        path: written.content.clone(),
+                        hash: account.hash(written).map_err(io_at(&written.content))?,
+                        len: written.len,
+                    },
                     mode: Some(written.mode),
                     mtime: Some(written.mtime),
                 },

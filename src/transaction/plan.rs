@@ -26,6 +26,8 @@ pub struct Plan {
     /// What cannot be committed, each with the name of its sort, such as `socket`. Anything
     /// here refuses the whole plan.
     pub refused: Vec<(TapePath, String)>,
+    /// The transaction that wants it, which its journal names.
+    pub transaction: Option<String>,
 }
 
 /// What is to become of a path.
@@ -74,7 +76,14 @@ pub enum Supply {
     File(Arc<File>),
     /// In a file of a sandbox's layer, which nobody writes any more. It is opened when it is
     /// read, whatever its mode is: a plan may hold more of them than can be open at once.
-    Layer(PathBuf),
+    Layer {
+        /// The file.
+        path: PathBuf,
+        /// The name of its bytes, as whoever made the plan read them.
+        hash: BlobHash,
+        /// How many there are.
+        len: u64,
+    },
 }
 
 impl Supply {
@@ -82,12 +91,15 @@ impl Supply {
         match self {
             Self::Bytes(bytes) => Box::new(&**bytes),
             Self::File(file) => Box::new(FromStart { file, at: 0 }),
-            Self::Layer(path) => Box::new(WhenRead { path, file: None }),
+            Self::Layer { path, .. } => Box::new(WhenRead { path, file: None }),
         }
     }
 
-    /// The name of the bytes.
+    /// The name of the bytes, which are read if nobody knows it.
     pub(super) fn hash(&self) -> io::Result<BlobHash> {
+        if let Self::Layer { hash, .. } = self {
+            return Ok(*hash);
+        }
         let mut hasher = blake3::Hasher::new();
         io::copy(&mut self.reader(), &mut hasher)?;
         Ok(BlobHash::from_digest(*hasher.finalize().as_bytes()))
@@ -97,7 +109,7 @@ impl Supply {
         match self {
             Self::Bytes(bytes) => Ok(bytes.len() as u64),
             Self::File(file) => Ok(file.metadata()?.len()),
-            Self::Layer(path) => Ok(sandbox::open(path)?.metadata()?.len()),
+            Self::Layer { len, .. } => Ok(*len),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::fs::{Fs, Kind, Node, Time};
 use super::journal::{Entry, Journal};
 use super::layout;
 use super::plan::{Conflict, Fingerprint, Operation, Plan, Supply, Want};
-use crate::model::TapePath;
+use crate::model::{BlobHash, TapePath};
 use crate::text::SafeText;
 
 /// The bits that are set: those that lend rights are not.
@@ -26,6 +26,8 @@ pub(super) struct Prepared {
     pub(super) conflicts: Vec<Conflict>,
     /// The commit that these take back.
     pub(super) undoes: Option<u64>,
+    /// The transaction that they commit, or that the commit they take back committed.
+    pub(super) transaction: Option<String>,
 }
 
 /// A change to be.
@@ -42,6 +44,9 @@ pub(super) enum After {
     Absent,
     File {
         content: Supply,
+        /// The name of its bytes, and how many there are: large ones are read only once more.
+        hash: BlobHash,
+        len: u64,
         mode: u32,
         mtime: Option<Time>,
     },
@@ -67,18 +72,20 @@ impl After {
         matches!(self, Self::Absent)
     }
 
-    pub(super) fn fingerprint(&self) -> io::Result<Fingerprint> {
-        Ok(match self {
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        match self {
             Self::Absent => Fingerprint::Absent,
-            Self::File { content, mode, .. } => Fingerprint::File {
-                hash: content.hash()?,
-                len: Some(content.len()?),
+            Self::File {
+                hash, len, mode, ..
+            } => Fingerprint::File {
+                hash: *hash,
+                len: Some(*len),
                 mode: Some(*mode),
             },
             Self::Directory { mode, .. } => Fingerprint::Directory { mode: Some(*mode) },
             Self::Link(target) => Fingerprint::Link(target.clone()),
             Self::Displaced { entry, .. } => entry.fingerprint(),
-        })
+        }
     }
 }
 
@@ -111,7 +118,9 @@ pub(super) fn prepare(fs: &dyn Fs, plan: &Plan) -> Result<Prepared, TransactionE
             above = directory.parent();
         }
     }
-    check(fs, plan, &operations).map_err(TransactionError::Prepare)
+    let mut prepared = check(fs, plan, &operations).map_err(TransactionError::Prepare)?;
+    prepared.transaction.clone_from(&plan.transaction);
+    Ok(prepared)
 }
 
 fn refused(path: &TapePath, reason: &str) -> TransactionError {
@@ -185,6 +194,7 @@ pub(super) fn prepare_undo(fs: &dyn Fs, journal: &Journal) -> io::Result<Prepare
     }
     let mut prepared = checking.finish(|_| false)?;
     prepared.undoes = Some(journal.id);
+    prepared.transaction.clone_from(&journal.transaction);
     Ok(prepared)
 }
 
@@ -245,6 +255,8 @@ impl<'a> Checking<'a> {
                     .map(|node| node.mode);
                 After::File {
                     content: content.clone(),
+                    hash: content.hash()?,
+                    len: content.len()?,
                     mode: mode.or(now).unwrap_or(NEW_FILE & self.mode_above(path)?),
                     mtime: *mtime,
                 }
@@ -260,7 +272,7 @@ impl<'a> Checking<'a> {
                 }
             }
         };
-        let ours = after.fingerprint()?;
+        let ours = after.fingerprint();
         if theirs.agrees(&ours) {
             return Ok(());
         }
@@ -300,6 +312,7 @@ impl<'a> Checking<'a> {
             drafts: self.drafts.into_values().collect(),
             conflicts: self.conflicts,
             undoes: None,
+            transaction: None,
         })
     }
 

@@ -54,7 +54,7 @@ fn a_real_run_is_counted() {
     let text = screen.text();
     let bash = text
         .lines()
-        .find(|line| line.contains("Bash ") && line.contains("█"));
+        .find(|line| line.contains("Bash ") && line.contains("███"));
     assert!(
         bash.is_some_and(|line| line.contains("8 ") && line.contains("✗ 4")),
         "{text}"
@@ -66,7 +66,7 @@ fn a_real_run_is_counted() {
 fn tokens_that_nobody_counted_are_no_zeros() {
     for (columns, rows) in [(160, 45), (100, 30), (60, 20)] {
         let mut screen = Screen::open(&demo("bug-hunt"), columns, rows);
-        screen.keys("3");
+        screen.keys("3 G");
         screen.shows("stopped: end_turn");
         screen.hides("0 tokens");
         screen.keys("2 V V");

@@ -114,6 +114,7 @@ fn committed() -> TransactionEnded {
             changed: 2,
             late: Vec::new(),
         },
+        told: Ok(()),
         sent: Ok(Sent::default()),
     })
 }

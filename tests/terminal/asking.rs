@@ -41,3 +41,32 @@ fn a_restore_waits_for_a_yes() {
         assert_eq!(workspace.join(".jukebox").exists(), is_yes, "{answer:?}");
     }
 }
+
+#[test]
+fn what_a_recorded_command_changed_waits_for_a_yes() {
+    for (answer, is_yes) in [("n\n", false), ("\n", false), ("y\n", true)] {
+        let world = World::new(TAPE);
+        let workspace = world.directory.path().join("w");
+        fs::create_dir(&workspace).unwrap();
+        let directory = workspace.to_str().unwrap();
+        let script = "echo here > made.txt";
+        let command = [
+            PROGRAM, "record", "--dir", directory, "--ask", "--", "/bin/sh", "-c", script,
+        ];
+        let mut pty = world.run(&command, &[]);
+        let asked = pty.wait_for(PATIENCE, |screen| {
+            let said = screen.contents();
+            said.contains("[y/N]") || said.contains("doctor")
+        });
+        assert!(asked.unwrap(), "{}", pty.screen().contents());
+        if pty.screen().contents().contains("doctor") {
+            return; // This machine allows no sandbox: the screen says so.
+        }
+        assert!(pty.screen().contents().contains("A made.txt"));
+        assert!(!workspace.join("made.txt").exists());
+        pty.send(answer.as_bytes()).unwrap();
+        let status = pty.wait(PATIENCE).unwrap().unwrap();
+        assert!(status.success(), "{answer:?}: {status}");
+        assert_eq!(workspace.join("made.txt").exists(), is_yes, "{answer:?}");
+    }
+}

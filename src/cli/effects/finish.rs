@@ -1,7 +1,7 @@
 //! Brings the effects of a tape to an end, after whoever recorded it is gone: makes again, sends,
 //! takes back, or records what a person says.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::cli::environment::Environment;
 use crate::cli::failure::{Answer, Failure};
 use crate::cli::output::{Output, Style};
 use crate::cli::txn::registry;
-use crate::debugger::{Fate, LedgerEntry, RolledBack, Sent, Settlement, Unfinished};
+use crate::debugger::{Fate, HeldState, LedgerEntry, RolledBack, Sent, Settlement, Unfinished};
 use crate::text::{SafeText, human};
 
 /// What may be done about effects.
@@ -107,17 +107,11 @@ impl FinishArgs {
         if !self.settle.is_empty() {
             return self.settle(&mut unfinished, is_json, out);
         }
-        if self.take_back
-            && let Ok(registry) = registry(around)
-            && let Some(entry) = registry.perhaps_committed(&tape)?
-            && unfinished.is_open(&entry.id)
-        {
-            let workspace = entry.workspace().display();
-            return Err(Failure::conflict(format!(
-                "{id} may have been committed when its holder ended, and then its effects stand; nothing was done: \
-                 `jukebox txn status --dir {workspace}` lists the commits, `jukebox txn recover {id} --drop` says that it was not",
-                id = entry.id,
-            )));
+        let places = (tape.as_path(), workspace.as_deref());
+        for line in self.look_after_commits(&mut unfinished, places, around)? {
+            if !is_json {
+                out.line(Style::Strong, &SafeText::line(&line))?;
+            }
         }
         let tasks = self.tasks(&unfinished);
         if !is_json {
@@ -141,6 +135,42 @@ impl FinishArgs {
             }
         }
         self.act(&mut unfinished, is_json, out)
+    }
+
+    /// Whoever held a transaction may have died between the commit of its files and the word
+    /// about it on the tape: finds that out, and tells the tape unless nothing is to be done.
+    /// What was found, in words.
+    fn look_after_commits(
+        &self,
+        unfinished: &mut Unfinished,
+        places: (&Path, Option<&Path>),
+        around: &Environment,
+    ) -> Result<Vec<String>, Failure> {
+        let registry = registry(around)?;
+        let open: Vec<String> = unfinished.open_transactions().map(str::to_owned).collect();
+        let mut found = Vec::new();
+        for id in open {
+            match registry.state_on_tape(places, &id)? {
+                Some(HeldState::Committed(_)) if self.dry_run => unfinished.know_committed(&id),
+                Some(HeldState::Committed(_)) => unfinished.tell_committed(&id)?,
+                Some(HeldState::CutOff) => {
+                    return Err(Failure::conflict(format!(
+                        "the commit of {id} was cut off, and has to be finished first; nothing was \
+                         done: `jukebox txn recover {id}` does that"
+                    )));
+                }
+                Some(HeldState::Unclear) if self.take_back => {
+                    return Err(Failure::conflict(format!(
+                        "{id} may have been committed when its holder ended, and then its effects \
+                         stand; nothing was done: `jukebox txn recover {id} --drop` says that it \
+                         was not"
+                    )));
+                }
+                _ => continue,
+            }
+            found.push(format!("{id} was committed: its effects stand"));
+        }
+        Ok(found)
     }
 
     fn tasks(&self, unfinished: &Unfinished) -> Vec<Task> {

@@ -291,9 +291,16 @@ fn finish(
     match run.commit() {
         Ok(Some(done)) => {
             let directory = Path::new("the workspace");
+            let (done, untold) = (done.committed, done.untold);
             let _ = change::print_conflicts(&done.late, out);
             warn(&done.in_words(directory));
-            if done.late.is_empty() {
+            if let Some((why, id)) = untold {
+                let line = format!(
+                    "the tape does not say that it was committed: {why}; `jukebox txn recover {id}` \
+                     tells it"
+                );
+                Err((line, OURS))
+            } else if done.late.is_empty() {
                 Ok(())
             } else {
                 let line = "somebody wrote while it was committed; theirs stands, see above";

@@ -31,12 +31,13 @@ made refuses the whole commit, by its name (code 2). `jukebox txn undo ID` takes
 On a terminal it asks; elsewhere it needs --yes.
 
 Effects that wait are sent after the commit, in order; the first that does not succeed stops those
-behind it, which is code 1: `jukebox effects TAPE --send` goes on. As long as an effect is in doubt,
-nothing is committed (code 3).
+behind it, which is code 1: `jukebox effects TAPE --send` goes on. Nothing is sent if the tape could
+not be told of the commit (code 1). As long as an effect is in doubt, nothing is committed (code 3).
 
 JSON, one object: directory, written, commit (its number, or null), changes (path, change,
 before, after), conflicts (path, base, ours, theirs, kept), late (conflicts that were only seen
-when the rest was written), id, sent (as of `jukebox effects --send`, or null).";
+when the rest was written), id, untold (why the tape does not say it, or null), sent (as of `jukebox
+effects --send`, or null).";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
@@ -94,10 +95,12 @@ impl Args {
     ) -> Result<(), Failure> {
         let directory = held.entry().workspace();
         let sent = done.map(|done| &done.sent);
+        let untold = done.and_then(|done| done.told.as_ref().err());
         let done = done.map(|done| &done.committed);
         if self.change.json {
             let mut object = change::object(directory, preview, done);
             object["id"] = json!(held.entry().id);
+            object["untold"] = json!(untold.map(|words| SafeText::line(words).as_str().to_owned()));
             object["sent"] = match sent {
                 Some(Ok(sent)) => effects::of_sent(sent),
                 Some(Err(_)) | None => Value::Null,
@@ -105,6 +108,14 @@ impl Args {
             return Ok(out.json(&object)?);
         }
         change::print_outcome(directory, preview, done, out)?;
+        if let Some(words) = untold {
+            let id = &held.entry().id;
+            let line = format!(
+                "the files are committed, but the tape does not say so: {words}; `jukebox txn \
+                 recover {id}` tells it"
+            );
+            out.line(Style::Bad, &SafeText::line(&line))?;
+        }
         match sent {
             Some(Ok(sent)) if *sent != Sent::default() => {
                 let line = sent.in_words();
@@ -123,5 +134,5 @@ impl Args {
 /// Whether something came of it that somebody has to look at.
 fn is_open_question(done: &EndedTransaction) -> bool {
     let is_sent = matches!(&done.sent, Ok(sent) if sent.stopped.is_none());
-    !is_sent || !done.committed.late.is_empty()
+    !is_sent || done.told.is_err() || !done.committed.late.is_empty()
 }

@@ -11,14 +11,15 @@ use super::super::failure::{Answer, Failure};
 use super::super::fields;
 use super::super::output::{Output, Style};
 use super::status;
-use crate::debugger::{Entry, HeldState, Recovery, Registry, Workspace, salvage};
+use crate::debugger::{Entry, HeldState, Recovery, Registry, Told, Workspace, salvage};
 use crate::text::{SafeText, human};
 
 /// Finish a commit that was cut off; copy out or drop what an abandoned transaction wrote
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct Args {
-    /// An abandoned transaction; then --salvage or --drop says what is to become of it
+    /// A transaction whose holder is gone; where nothing of it was committed, --salvage or --drop
+    /// says what is to become of it
     #[arg(required_unless_present = "directory", conflicts_with = "directory")]
     id: Option<String>,
     /// The workspace
@@ -39,16 +40,53 @@ const HELP: &str = "\
 With --dir: a commit that was cut off after it was decided is finished, or taken back where the
 disk allows no more; one that was cut off before has changed no file, and what it had staged is
 cleared. Files that somebody else wrote meanwhile are kept, listed, and end with code 1. A damaged
-journal is left as it is, with everything else (code 3). Safe to be cut off itself. Abandoned
-transactions of the workspace are listed, and left as they are.
+journal is left as it is, with everything else (code 3). Safe to be cut off itself. Tapes of
+transactions that were committed without having been told so are told. Abandoned transactions of
+the workspace are listed, and left as they are.
 
-With an ID: a transaction is abandoned when the process that held it was killed. The workspace
-is untouched, and nobody goes on with it. --salvage copies the files that it had written out, and
-lists what it had deleted; --drop removes them. What a copy (`begin --backend copy`) held cannot
-be told from what it was copied from: of such a one the tape knows.
+With an ID: a transaction whose holder was killed. If its commit was decided, that is finished, and
+its tape told; effects that wait are named, and `jukebox effects TAPE --send` sends them. Else it is
+abandoned: the workspace is untouched, and nobody goes on with it. --salvage copies the files that
+it had written out, and lists what it had deleted; --drop removes them. What a copy (`begin
+--backend copy`) held cannot be told from what it was copied from: of such a one the tape knows.
 
-JSON, one object: directory, found (nothing, rolled-back, finished), changed, late, abandoned
-(id, state, directory, tape, began). With an ID: id, written, deleted, left (path, sort).";
+JSON, one object: directory, found (nothing, rolled-back, finished), changed, late, committed (id,
+commit, told: its tape says so only now, waiting: numbers of effects), abandoned (id, state,
+directory, tape, began). With an ID: one of committed, or: id, written, deleted, left (path, sort).";
+
+/// A transaction that was committed by a holder that could not say so.
+struct Finished {
+    entry: Entry,
+    commit: Option<u64>,
+    told: Told,
+}
+
+impl Finished {
+    fn object(&self) -> Value {
+        json!({
+            "id": self.entry.id,
+            "commit": self.commit,
+            "told": self.told.is_new,
+            "waiting": self.told.waiting,
+        })
+    }
+
+    fn print(&self, out: &mut Output) -> Result<(), Failure> {
+        let mut line = format!("{} was committed", self.entry.id);
+        if let Some(commit) = self.commit {
+            line = format!("{line} by commit {commit}");
+        }
+        if self.told.is_new {
+            line.push_str(", and its tape says so now");
+        }
+        if !self.told.waiting.is_empty() {
+            let effects = human::plural(self.told.waiting.len() as u64, "effect", "effects");
+            let tape = self.entry.tape().display();
+            line = format!("{line}; {effects} not sent yet: `jukebox effects {tape} --send`");
+        }
+        Ok(out.line(Style::Strong, &SafeText::line(&line))?)
+    }
+}
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
@@ -71,13 +109,45 @@ impl Args {
                 }
                 Ok(Answer::Yes)
             }
-            (None, false) => Err(Failure::unusable(format!(
+            (None, false) => self.finish(&registry, &entry, out),
+        }
+    }
+
+    /// Finishes a commit that its holder could not, and tells the tape.
+    fn finish(
+        &self,
+        registry: &Registry,
+        entry: &Entry,
+        out: &mut Output,
+    ) -> Result<Answer, Failure> {
+        let mut late = Vec::new();
+        if registry.state(entry) == HeldState::CutOff
+            && let Recovery::Finished(done) = Workspace::open(entry.workspace())?.recover()?
+        {
+            late = done.late;
+        }
+        let HeldState::Committed(commit) = registry.state(entry) else {
+            return Err(Failure::unusable(format!(
                 "the transaction `{}` is {}; nothing was done: --salvage NEW copies out what an \
                  abandoned one had written, --drop removes it",
                 entry.id,
-                registry.state(&entry).as_str()
-            ))),
+                registry.state(entry).as_str()
+            )));
+        };
+        let finished = Finished {
+            told: registry.tell_committed(entry)?,
+            entry: entry.clone(),
+            commit,
+        };
+        if self.json {
+            let mut object = finished.object();
+            object["late"] = change::conflicts(&late);
+            out.json(&object)?;
+        } else {
+            change::print_conflicts(&late, out)?;
+            finished.print(out)?;
         }
+        Ok(Answer::no_if(!late.is_empty()))
     }
 
     fn salvage(
@@ -128,7 +198,19 @@ impl Args {
         let found = Workspace::open(directory)?.recover()?;
         let registry = super::registry(around)?;
         let mut abandoned = status::of_workspace(&registry, Some(directory))?;
-        abandoned.retain(|(_, state)| *state == HeldState::Abandoned);
+        let mut finished = Vec::new();
+        for (entry, state) in &abandoned {
+            if let HeldState::Committed(commit) = *state
+                && !entry.is_known_as_committed()
+            {
+                finished.push(Finished {
+                    told: registry.tell_committed(entry)?,
+                    entry: entry.clone(),
+                    commit,
+                });
+            }
+        }
+        abandoned.retain(|(_, state)| status::is_left(*state));
         let (word, done) = match &found {
             Recovery::Nothing => ("nothing", None),
             Recovery::RolledBack => ("rolled-back", None),
@@ -141,6 +223,7 @@ impl Args {
                 "found": word,
                 "changed": done.map_or(0, |done| done.changed),
                 "late": change::conflicts(late),
+                "committed": finished.iter().map(Finished::object).collect::<Value>(),
                 "abandoned": abandoned.iter().map(status::object).collect::<Value>(),
             }))?;
         } else {
@@ -157,6 +240,9 @@ impl Args {
                 }
             };
             out.line(Style::Strong, &SafeText::line(&line))?;
+            for finished in &finished {
+                finished.print(out)?;
+            }
             status::print(&abandoned, out)?;
         }
         Ok(Answer::no_if(!late.is_empty()))

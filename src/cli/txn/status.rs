@@ -29,10 +29,12 @@ pub(super) struct Args {
 }
 
 const HELP: &str = "\
-A transaction is open, committing, abandoned (the process that held it was killed: `jukebox txn
-recover ID` copies out what it had written, or drops it) or committed (`jukebox txn undo ID`).
-Writes nothing. Ends with code 1 if one is abandoned or a commit was cut off: `jukebox txn
-recover --dir DIR` finishes that.
+A transaction is open, committing, committed (`jukebox txn undo ID`), or the process that held it
+was killed. Then it is abandoned (nothing was committed: `jukebox txn recover ID` copies out what
+it had written, or drops it), cut-off (its commit was decided: `jukebox txn recover ID` finishes
+it), committed all the same, or unclear (it was killed while it committed, and later commits cover
+what became of that). Writes nothing. Ends with code 1 if one is abandoned, cut-off or unclear, or
+a commit was cut off: `jukebox txn recover --dir DIR` finishes that.
 
 JSON, one object: directory (or null), pending (null, damaged, or how many paths), commits (id,
 changed, bytes: of the files kept, undoes: the commit taken back, or null), oldest first,
@@ -79,9 +81,9 @@ impl Args {
                 None => {}
             }
         }
-        let is_abandoned = rows.iter().any(|(_, state)| *state == HeldState::Abandoned);
+        let is_left = rows.iter().any(|(_, state)| is_left(*state));
         let is_cut_off = status.is_some_and(|status| status.pending != Pending::Nothing);
-        Ok(Answer::no_if(is_abandoned || is_cut_off))
+        Ok(Answer::no_if(is_left || is_cut_off))
     }
 
     fn object(&self, status: Option<&Status>, rows: &Rows) -> Value {
@@ -127,6 +129,14 @@ pub(super) fn of_workspace(
     Ok(rows)
 }
 
+/// Whether somebody has to say what is to become of a transaction: nobody holds it.
+pub(super) const fn is_left(state: HeldState) -> bool {
+    match state {
+        HeldState::Abandoned | HeldState::CutOff | HeldState::Unclear => true,
+        HeldState::Open | HeldState::Committing | HeldState::Committed(_) => false,
+    }
+}
+
 /// A transaction, as JSON.
 pub(super) fn object((entry, state): &(Entry, HeldState)) -> Value {
     let commit = match state {
@@ -148,16 +158,17 @@ pub(super) fn print(rows: &Rows, out: &mut Output) -> Result<(), Failure> {
     for (entry, state) in rows {
         let style = match state {
             HeldState::Open | HeldState::Committing => Style::Good,
-            HeldState::Abandoned => Style::Bad,
+            HeldState::Abandoned | HeldState::CutOff | HeldState::Unclear => Style::Bad,
             HeldState::Committed(_) => Style::Faint,
         };
         let more = match state {
-            HeldState::Abandoned => {
+            HeldState::Abandoned | HeldState::Unclear => {
                 format!(
                     "; `jukebox txn recover {}` with --salvage NEW or --drop",
                     entry.id
                 )
             }
+            HeldState::CutOff => format!("; `jukebox txn recover {}` finishes it", entry.id),
             HeldState::Committed(Some(commit)) => format!(" by commit {commit}"),
             _ => String::new(),
         };

@@ -6,12 +6,15 @@
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+
+use super::super::Workspace;
+use super::aftermath;
 
 /// Committed transactions that are remembered, so that they can be undone by their ids.
 const REMEMBERED: usize = 64;
@@ -28,6 +31,9 @@ pub struct Entry {
     /// When it began: seconds since 1970.
     pub began: u64,
     pub(super) stage: Stage,
+    /// The number that its commit could not be below, once one was tried.
+    #[serde(default)]
+    pub(super) next_commit: Option<u64>,
 }
 
 /// How far a transaction is.
@@ -46,8 +52,13 @@ pub enum HeldState {
     Open,
     /// Its holder is committing it.
     Committing,
-    /// Its holder is gone.
+    /// Its holder is gone, and nothing of it was committed.
     Abandoned,
+    /// Its holder is gone, and its commit was decided, but not finished: a recovery of the
+    /// workspace does that.
+    CutOff,
+    /// Its holder is gone, and nobody can tell any more whether it was committed.
+    Unclear,
     /// It was committed, by the commit of this number.
     Committed(Option<u64>),
 }
@@ -59,6 +70,8 @@ impl HeldState {
             Self::Open => "open",
             Self::Committing => "committing",
             Self::Abandoned => "abandoned",
+            Self::CutOff => "cut-off",
+            Self::Unclear => "unclear",
             Self::Committed(_) => "committed",
         }
     }
@@ -128,7 +141,7 @@ impl Registry {
         }
     }
 
-    /// What has become of one.
+    /// What has become of one. Of one that nobody holds, the journals of its workspace are read.
     pub fn state(&self, entry: &Entry) -> HeldState {
         if let Stage::Committed(commit) = entry.stage {
             return HeldState::Committed(commit);
@@ -139,7 +152,7 @@ impl Registry {
             taken.is_err()
         });
         match entry.stage {
-            _ if !is_held => HeldState::Abandoned,
+            _ if !is_held => aftermath::state_of(entry),
             Stage::Committing => HeldState::Committing,
             _ => HeldState::Open,
         }
@@ -147,30 +160,23 @@ impl Registry {
 
     /// The one on this tape; the latest, where there was one before on a file of that name.
     pub fn of_tape(&self, tape: &Path) -> Result<Option<Entry>, LookUpError> {
-        Ok(self.on_tape(tape)?.last())
-    }
-
-    /// The one on this tape, if its commit was begun: its files may be committed, or are,
-    /// whatever the tape had the time to say.
-    pub fn perhaps_committed(&self, tape: &Path) -> Result<Option<Entry>, LookUpError> {
-        Ok(self.on_tape(tape)?.find(|entry| entry.stage != Stage::Open))
-    }
-
-    fn on_tape(&self, tape: &Path) -> Result<impl Iterator<Item = Entry> + use<>, LookUpError> {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let tape = real(tape);
         let entries = self.entries()?.into_iter();
-        Ok(entries.filter(move |entry| real(entry.tape()) == tape))
+        Ok(entries.rev().find(|entry| real(entry.tape()) == tape))
     }
 
-    /// Writes one down.
+    /// Writes one down. It is on disk, since what is decided next may depend on it.
     pub(super) fn put(&self, entry: &Entry) -> Result<(), LookUpError> {
         let path = self.of(&entry.id).join("entry");
         let write = || {
             let bytes = serde_json::to_vec(entry)?;
             let new = path.with_extension("new");
-            fs::write(&new, bytes)?;
-            fs::rename(&new, &path)
+            let mut file = File::create(&new)?;
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            fs::rename(&new, &path)?;
+            File::open(self.of(&entry.id))?.sync_all()
         };
         write().map_err(io_at(&path))
     }
@@ -196,14 +202,11 @@ impl Registry {
         began: u64,
     ) -> Result<Noted, LookUpError> {
         let lock = self.hold(id)?;
-        self.put(&Entry::new(
-            id,
-            [workspace, tape, Path::new(""), layers],
-            began,
-        ))?;
+        let entry = Entry::new(id, [workspace, tape, Path::new(""), layers], began);
+        self.put(&entry)?;
         Ok(Noted {
             registry: self.clone(),
-            id: id.to_owned(),
+            entry,
             _lock: lock,
         })
     }
@@ -233,19 +236,31 @@ impl Registry {
 #[derive(Debug)]
 pub struct Noted {
     registry: Registry,
-    id: String,
+    entry: Entry,
     _lock: File,
 }
 
 impl Noted {
     /// It has ended, and nothing is left of it.
     pub fn forget(self) {
-        self.registry.forget(&self.id);
+        self.registry.forget(&self.entry.id);
+    }
+
+    /// It is about to be committed.
+    pub fn commits(&mut self) -> Result<(), LookUpError> {
+        self.entry.commits();
+        self.registry.put(&self.entry)
+    }
+
+    /// It was committed, and somebody has to look after its tape.
+    pub fn is_committed(mut self, commit: Option<u64>) -> Result<(), LookUpError> {
+        self.entry.stage = Stage::Committed(commit);
+        self.registry.put(&self.entry)
     }
 
     /// Its id.
     pub fn id(&self) -> &str {
-        &self.id
+        &self.entry.id
     }
 }
 
@@ -259,7 +274,26 @@ impl Entry {
             layers: layers.into(),
             began,
             stage: Stage::Open,
+            next_commit: None,
         }
+    }
+
+    /// Whether its holder, or somebody after it, wrote down that it was committed.
+    pub fn is_known_as_committed(&self) -> bool {
+        matches!(self.stage, Stage::Committed(_))
+    }
+
+    /// A commit is about to be tried.
+    pub(super) fn commits(&mut self) {
+        self.stage = Stage::Committing;
+        let next = Workspace::open(self.workspace()).and_then(|it| it.next_commit());
+        // Where that cannot be looked at, nothing is committed either.
+        self.next_commit = next.ok();
+    }
+
+    /// Whether it belongs to a command that answers to nobody about it.
+    pub fn is_attended(&self) -> bool {
+        self.socket.is_empty()
     }
 
     /// The workspace.
@@ -270,11 +304,6 @@ impl Entry {
     /// Its tape.
     pub fn tape(&self) -> &Path {
         Path::new(&self.tape)
-    }
-
-    /// Whether others reach its holder. Where a command holds it by itself, nobody does.
-    pub fn is_within_reach(&self) -> bool {
-        !self.socket.is_empty()
     }
 }
 

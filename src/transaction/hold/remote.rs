@@ -58,15 +58,24 @@ pub enum HoldError {
     /// Its holder is gone.
     #[error("the transaction `{0}` is abandoned: the process that held it is gone")]
     Abandoned(String),
+    /// Its holder is gone, and its commit is not finished.
+    #[error("the commit of the transaction `{0}` was cut off")]
+    CutOff(String),
+    /// Its holder is gone, and nobody can tell what became of its commit.
+    #[error(
+        "the process that held the transaction `{0}` ended while it committed, and later commits \
+         cover what became of that"
+    )]
+    Unclear(String),
+    /// A running command looks after it itself.
+    #[error("the transaction `{0}` is that of a `jukebox record` that runs")]
+    Attended(String),
     /// It was committed.
     #[error("the transaction `{0}` was committed")]
     Committed(String),
     /// It was rolled back.
     #[error("the transaction `{0}` was rolled back")]
     RolledBack(String),
-    /// A command holds it by itself, and asks nobody but whoever typed it.
-    #[error("the transaction `{0}` is held by the command that it records")]
-    OutOfReach(String),
     /// A command runs in it.
     #[error("a command runs in the transaction")]
     Busy,
@@ -134,12 +143,16 @@ impl Held {
     pub fn find(registry: &Registry, id: &str) -> Result<Self, HoldError> {
         let entry = registry.find(id)?;
         match registry.state(&entry) {
-            HeldState::Open | HeldState::Committing if entry.is_within_reach() => Ok(Self {
+            HeldState::Open | HeldState::Committing if entry.is_attended() => {
+                Err(HoldError::Attended(entry.id))
+            }
+            HeldState::Open | HeldState::Committing => Ok(Self {
                 entry,
                 registry: registry.clone(),
             }),
-            HeldState::Open | HeldState::Committing => Err(HoldError::OutOfReach(entry.id)),
             HeldState::Abandoned => Err(HoldError::Abandoned(entry.id)),
+            HeldState::CutOff => Err(HoldError::CutOff(entry.id)),
+            HeldState::Unclear => Err(HoldError::Unclear(entry.id)),
             HeldState::Committed(_) => Err(HoldError::Committed(entry.id)),
         }
     }
@@ -280,6 +293,8 @@ impl Held {
             Err(LookUpError::None(_)) => HoldError::RolledBack(id),
             Ok(entry) => match self.registry.state(&entry) {
                 HeldState::Committed(_) => HoldError::Committed(id),
+                HeldState::CutOff => HoldError::CutOff(id),
+                HeldState::Unclear => HoldError::Unclear(id),
                 HeldState::Open | HeldState::Committing | HeldState::Abandoned => error,
             },
             Err(_) => error,

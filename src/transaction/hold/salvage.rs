@@ -120,7 +120,7 @@ impl Registry {
 }
 
 /// The layers of its sandbox, if they are still there.
-fn layers_of(entry: &Entry) -> Result<Option<Abandoned>, SalvageError> {
+pub(super) fn layers_of(entry: &Entry) -> Result<Option<Abandoned>, SalvageError> {
     let path = Path::new(&entry.layers);
     let Some(sandboxes) = path.parent() else {
         return Ok(None);
@@ -131,7 +131,7 @@ fn layers_of(entry: &Entry) -> Result<Option<Abandoned>, SalvageError> {
 
 fn check(registry: &Registry, entry: &Entry) -> Result<(), SalvageError> {
     match registry.state(entry) {
-        HeldState::Abandoned => Ok(()),
+        HeldState::Abandoned | HeldState::Unclear => Ok(()),
         state => Err(SalvageError::NotAbandoned(entry.id.clone(), state.as_str())),
     }
 }

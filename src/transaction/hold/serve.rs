@@ -231,16 +231,18 @@ impl Holder {
     }
 
     fn commit(&mut self) -> Reply {
-        self.stage(Stage::Committing);
+        self.entry.commits();
+        // Should this process be killed, nobody is to think that nothing was tried.
+        if let Err(error) = self.registry.put(&self.entry) {
+            self.entry.stage = Stage::Open;
+            return Reply::Failed(Fault::Other(format!("{error}; nothing was committed")));
+        }
         let reply = self.ask(Transaction::commit, Reply::Committed);
-        let commit = match &reply {
-            Reply::Committed(done) => done.committed.id,
-            Reply::Failed(Fault::Untold(_)) => None,
-            _ => {
-                self.stage(Stage::Open);
-                return reply;
-            }
+        let Reply::Committed(done) = &reply else {
+            self.stage(Stage::Open);
+            return reply;
         };
+        let commit = done.committed.id;
         self.transaction = None;
         let _ = fs::remove_file(&self.entry.socket);
         self.stage(Stage::Committed(commit));

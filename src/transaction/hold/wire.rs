@@ -112,8 +112,6 @@ pub(super) enum Fault {
     TakenBack(String),
     Interrupted(String),
     InDoubt(Vec<u32>),
-    /// It was committed all the same.
-    Untold(String),
     /// Anything else, in words.
     Other(String),
 }
@@ -125,7 +123,6 @@ impl From<OpenTransactionError> for Fault {
             Error::Missing(missing) => Self::Missing(missing),
             Error::CutOff => Self::CutOff,
             Error::InDoubt(effects) => Self::InDoubt(effects),
-            Error::Untold(_) => Self::Untold(error.to_string()),
             Error::Transaction(error) => match error {
                 TransactionError::Conflicts(conflicts) => Self::Conflicts(conflicts),
                 TransactionError::Refused { path, reason } => Self::Refused {
@@ -183,7 +180,7 @@ impl Fault {
             Self::SavepointExists(name) => SandboxError::SavepointExists(name).into(),
             Self::Unguarded => SandboxError::Unguarded.into(),
             Self::Lost => SandboxError::Lost.into(),
-            Self::Untold(words) | Self::Other(words) => return Err(words),
+            Self::Other(words) => return Err(words),
         })
     }
 }

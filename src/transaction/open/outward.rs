@@ -74,6 +74,14 @@ impl Outward {
         self.effects.roll_back(tape, Scope { txn, since })
     }
 
+    /// What waited for the commit, of which nothing is sent.
+    pub(super) fn unsent(&self, account: &mut Account) -> Sent {
+        Sent {
+            waiting: self.effects.waiting(account.parts().1),
+            ..Sent::default()
+        }
+    }
+
     /// Sends what waited for the commit.
     pub(super) fn send(&mut self, account: &mut Account) -> Result<Sent, EffectError> {
         let (tape, txn) = account.parts();

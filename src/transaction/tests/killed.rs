@@ -14,10 +14,11 @@ use super::real::directory;
 use super::trees::{Thing, Tree, build, is_cleared, plan, survey};
 use crate::transaction::fs::{Disk, Fs, Node, Time};
 use crate::transaction::settle::KindGuard;
-use crate::transaction::{Recovery, Workspace};
+use crate::transaction::{Plan, Recovery, Verdict, Workspace};
 
 const INSTRUCTIONS: &str = "instructions";
 const WORK: &str = "work";
+const TRANSACTION: &str = "its id";
 
 /// Where the process is killed: before the call of this number.
 struct Deadly {
@@ -135,6 +136,13 @@ fn new() -> Tree {
     ])
 }
 
+fn its_plan() -> Plan {
+    Plan {
+        transaction: Some(TRANSACTION.to_owned()),
+        ..plan(&old(), &new())
+    }
+}
+
 /// The process that is to be killed. Without instructions, as in every other run of the
 /// tests, there is nothing to do.
 #[test]
@@ -149,7 +157,7 @@ fn victim() {
     };
     let mut workspace = Workspace::on(Box::new(deadly), KindGuard::On);
     match doing {
-        "commit" => drop(workspace.commit(&plan(&old(), &new())).unwrap()),
+        "commit" => drop(workspace.commit(&its_plan()).unwrap()),
         "undo" => drop(workspace.undo().unwrap()),
         _ => drop(workspace.recover().unwrap()),
     }
@@ -184,7 +192,7 @@ fn kill_everywhere(doing: &str, has_to_recover_twice: bool) -> usize {
         let original = survey(&disk);
         if doing == "undo" {
             let mut workspace = Workspace::open(&work).unwrap();
-            workspace.commit(&plan(&old(), &new())).unwrap();
+            workspace.commit(&its_plan()).unwrap();
         }
         let was_killed = is_killed(place.path(), doing, calls);
         if has_to_recover_twice && was_killed {
@@ -192,9 +200,22 @@ fn kill_everywhere(doing: &str, has_to_recover_twice: bool) -> usize {
             is_killed(place.path(), "recover", calls % 97);
         }
         let mut workspace = Workspace::open(&work).unwrap();
-        workspace.recover().unwrap();
+        let told = workspace.verdict(TRANSACTION, Some(1)).unwrap();
+        let found = workspace.recover().unwrap();
         let (tree, times) = survey(&disk);
         let context = format!("{doing} killed at {calls}");
+        let is_finished = matches!(found, Recovery::Finished(_));
+        let after = match (doing, tree == new()) {
+            ("commit", false) => Verdict::NotCommitted,
+            _ => Verdict::Committed(1),
+        };
+        let before = match doing {
+            "commit" if is_finished => Verdict::CutOff,
+            _ => after,
+        };
+        assert_eq!(told, before, "{context}");
+        let told = workspace.verdict(TRANSACTION, Some(1)).unwrap();
+        assert_eq!(told, after, "{context}");
         assert!(tree == old() || tree == new(), "{context}: {tree:#?}");
         if tree == old() {
             assert_eq!(times, original.1, "{context}");
@@ -208,6 +229,30 @@ fn kill_everywhere(doing: &str, has_to_recover_twice: bool) -> usize {
         }
     }
     0
+}
+
+#[test]
+fn what_later_commits_covered_is_not_made_up() {
+    let place = directory();
+    let disk = Disk::open(place.path()).unwrap();
+    build(&disk, &old());
+    let mut workspace = Workspace::open(place.path()).unwrap();
+    let told = |workspace: &Workspace| workspace.verdict(TRANSACTION, Some(1)).unwrap();
+    assert_eq!(told(&workspace), Verdict::NotCommitted);
+    workspace.commit(&its_plan()).unwrap();
+    let (back, forth) = (plan(&new(), &old()), plan(&old(), &new()));
+    let mut back_and_forth = [&back, &forth].into_iter().cycle();
+    for plan in back_and_forth.by_ref().take(15) {
+        workspace.commit(plan).unwrap();
+        assert_eq!(told(&workspace), Verdict::Committed(1));
+    }
+    workspace.commit(back_and_forth.next().unwrap()).unwrap();
+    assert_eq!(told(&workspace), Verdict::Forgotten);
+    // One that began to try later is known not to have come through.
+    let later = workspace.next_commit().unwrap();
+    workspace.commit(back_and_forth.next().unwrap()).unwrap();
+    let told = workspace.verdict("another", Some(later)).unwrap();
+    assert_eq!(told, Verdict::NotCommitted);
 }
 
 #[test]

@@ -322,6 +322,14 @@ impl Page {
                 self.conflict(conflict);
             }
         }
+        let id = &prospect.transaction.id;
+        if let Err(why) = &ended.told {
+            let words = format!(
+                "The tape does not say so, and nothing was sent: {why}; `jukebox txn recover {id}` \
+                 tells it."
+            );
+            self.say(&words, Role::Failed);
+        }
         match &ended.sent {
             Ok(sent) if *sent == Sent::default() => {}
             Ok(sent) => {
@@ -341,7 +349,6 @@ impl Page {
             }
         }
         if done.id.is_some() {
-            let id = &prospect.transaction.id;
             self.say(
                 &format!("`jukebox txn undo {id}` takes it back."),
                 Role::Quiet,

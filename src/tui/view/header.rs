@@ -75,6 +75,8 @@ fn facts(app: &App) -> Vec<Fact> {
         Some(HeldState::Open) => say(4, "▎ transaction open".into(), Role::Live),
         Some(HeldState::Committing) => say(4, "▎ committing".into(), Role::Live),
         Some(HeldState::Abandoned) => say(4, "▎ abandoned".into(), Role::Warning),
+        Some(HeldState::CutOff) => say(4, "▎ commit cut off".into(), Role::Warning),
+        Some(HeldState::Unclear) => say(4, "▎ commit unclear".into(), Role::Warning),
         Some(HeldState::Committed(_)) | None => {}
     }
     if summary.problems > 0 {
