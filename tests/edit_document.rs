@@ -28,7 +28,8 @@ fn said() -> Output {
 
 fn read(text: &str, original: &Output) -> Output {
     let read = Document::read(text, original, Reading::Sections);
-    read.unwrap_or_else(|error| panic!("{error}\n{text}"))
+    read.map_err(|error| format!("{error}\n{text}"))
+        .unwrap()
         .output
 }
 

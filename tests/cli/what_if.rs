@@ -17,7 +17,8 @@ fn tape(world: &World, events: &[Value]) {
     for (index, event) in events.iter().enumerate() {
         let mut event = event.clone();
         event["seq"] = json!(index + 1);
-        text += &format!("{event}\n");
+        text.push_str(&event.to_string());
+        text.push('\n');
     }
     world.put("run.jsonl", text);
 }
