@@ -17,6 +17,8 @@ mod commands;
 mod dice;
 #[path = "sandbox/doctor.rs"]
 mod doctor;
+#[path = "sandbox/elsewhere.rs"]
+mod elsewhere;
 #[path = "sandbox/guarding.rs"]
 mod guarding;
 #[path = "sandbox/random.rs"]

@@ -126,6 +126,7 @@ impl CommandRun {
         policy.unseen.extend(below(&workspace, &options.tape));
         let sandbox = sandbox::Config {
             workspace: workspace.clone(),
+            seen_at: None,
             helper: options.program,
             backend: options.backend,
             layers: None,

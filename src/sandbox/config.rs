@@ -14,6 +14,9 @@ use super::policy::Policy;
 pub struct Config {
     /// The directory that commands see and change without touching it.
     pub workspace: PathBuf,
+    /// Where commands see it, which need not be there outside; `None`: at its own path. With
+    /// [`Backend::Overlay`] only.
+    pub seen_at: Option<PathBuf>,
     /// The `jukebox` program, which is started again as the helper.
     pub helper: PathBuf,
     /// What keeps commands from the workspace.

@@ -64,6 +64,11 @@ impl Sandbox {
         match self.0 {}
     }
 
+    /// Shows the workspace as it is by now.
+    pub fn show_anew(&mut self) -> Result<(), SandboxError> {
+        match self.0 {}
+    }
+
     /// Kills every process of the sandbox.
     pub fn stop(&mut self) -> Result<(), SandboxError> {
         match self.0 {}

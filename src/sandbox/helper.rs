@@ -16,6 +16,7 @@ mod descendants;
 mod guard;
 mod namespaces;
 mod run;
+mod stand_in;
 mod system;
 mod tree;
 

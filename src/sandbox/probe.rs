@@ -35,6 +35,7 @@ pub fn probe(helper: &Path, place: &Path) -> io::Result<Probe> {
     fs::write(workspace.join("directory/file"), "lower")?;
     let config = |backend| Config {
         workspace: workspace.clone(),
+        seen_at: None,
         helper: helper.to_owned(),
         backend,
         layers: None,

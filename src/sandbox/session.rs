@@ -5,7 +5,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -81,14 +81,20 @@ impl Sandbox {
                 let made = copies.take(&mut layers, &workspace);
                 made.map_err(|error| no_workspace(error.to_string()))?
             }
-            _ => workspace.clone(),
+            Backend::Overlay => seen_at(config)?.unwrap_or_else(|| workspace.clone()),
+            Backend::Unguarded => workspace.clone(),
+        };
+        let source = match config.backend {
+            Backend::Copy => &seen,
+            _ => &workspace,
         };
         // Who looks around at home must not walk into the layers.
         let hidden = config.policy.hidden.iter().map(PathBuf::as_path);
         let hidden = hidden.chain([layers.path()]);
         let setup = Setup {
             backend: config.backend,
-            workspace: seen.clone().into(),
+            workspace: source.into(),
+            seen: seen.clone().into(),
             layers: layers.path().into(),
             home: home.clone().map(Into::into),
             hidden: hidden.map(Into::into).collect(),
@@ -133,7 +139,8 @@ impl Sandbox {
         self.backend
     }
 
-    /// Where commands see the workspace: its own path, unless it is copied.
+    /// Where commands see the workspace: its own path, unless another was asked for, or it is
+    /// copied.
     pub fn seen_at(&self) -> &Path {
         &self.seen
     }
@@ -212,6 +219,19 @@ impl Sandbox {
         self.left_open.extend(output.into_source());
         self.left_open.extend(error.into_source());
         exit
+    }
+
+    /// Shows the workspace as it is on disk by now, and nothing of what commands changed in
+    /// it: what they left in their temporary directories stays. Every process is killed
+    /// first, and savepoints are gone.
+    pub fn show_anew(&mut self) -> Result<(), SandboxError> {
+        match self.backend {
+            Backend::Overlay => {
+                self.savepoints.clear();
+                self.show_on_top_of(&[])
+            }
+            Backend::Copy | Backend::Unguarded => Err(SandboxError::Unguarded),
+        }
     }
 
     /// Kills every process of the sandbox.
@@ -504,6 +524,36 @@ fn workspace_of(config: &Config) -> Result<PathBuf, Missing> {
         )));
     }
     Ok(found)
+}
+
+/// Directories at which nothing but what belongs there can be shown: without them, no command
+/// runs.
+const TAKEN: [&str; 14] = [
+    "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/opt", "/proc", "/run", "/sbin",
+    "/sys", "/usr", "/var",
+];
+
+/// Where commands are to see the workspace, if not at its own path.
+fn seen_at(config: &Config) -> Result<Option<PathBuf>, Missing> {
+    let Some(path) = &config.seen_at else {
+        return Ok(None);
+    };
+    let is_plain = path.is_absolute()
+        && path
+            .components()
+            .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    let holds_system = TAKEN.iter().any(|taken| path == Path::new(taken));
+    let is_system = ["/dev", "/proc", "/sys"]
+        .iter()
+        .any(|taken| path.starts_with(taken));
+    if !is_plain || holds_system || is_system {
+        return Err(Missing {
+            what: Guarantee::Workspace,
+            cause: format!("nothing can be shown at `{}`", path.display()),
+            cure: "name another path for it".to_owned(),
+        });
+    }
+    Ok(Some(path.clone()))
 }
 
 /// The home directory, if it gets a layer of its own. One with mounts in it cannot be

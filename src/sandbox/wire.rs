@@ -42,6 +42,8 @@ pub(super) struct Setup {
     pub(super) backend: Backend,
     /// The workspace, or its copy. Absolute, and free of links.
     pub(super) workspace: OsString,
+    /// Where commands see it. It need not be there.
+    pub(super) seen: OsString,
     /// The directory of the layers.
     pub(super) layers: OsString,
     /// The home directory, if it gets a layer.

@@ -242,6 +242,7 @@ fn a_killed_owner_takes_all_with_it_and_leaves_the_work() {
         // This is the owner, who gets no chance to clean up.
         let config = Config {
             workspace: workspace.into(),
+            seen_at: None,
             helper: who::program(),
             backend: Backend::Overlay,
             layers: None,

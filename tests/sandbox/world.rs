@@ -60,6 +60,7 @@ impl World {
     pub(crate) fn config(&self, backend: Backend) -> Config {
         Config {
             workspace: self.workspace(),
+            seen_at: None,
             helper: who::program(),
             backend,
             layers: None,

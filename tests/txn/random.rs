@@ -44,6 +44,7 @@ fn try_sets(seeds: std::ops::RangeInclusive<u64>) {
             id: format!("set{seed}"),
             sandbox: Config {
                 workspace: workspace.clone(),
+                seen_at: None,
                 helper: who::program(),
                 backend: Backend::Overlay,
                 layers: None,

@@ -40,7 +40,7 @@ pub(super) fn check(guard: &Guard) -> io::Result<Vec<Broken>> {
 }
 
 fn look(guard: &Guard) -> Vec<Broken> {
-    let workspace = Path::new(&guard.setup.workspace);
+    let workspace = Path::new(&guard.setup.seen);
     let mut broken = Vec::new();
     if guard.setup.backend == Backend::Overlay && !can_replace(&workspace.join(DIRECTORY)) {
         broken.push(Broken::Overlay);

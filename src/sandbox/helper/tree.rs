@@ -19,6 +19,7 @@ use rustix::mount::{
 };
 
 use super::super::wire::{Refusal, Setup, Stage};
+use super::stand_in;
 use super::system::{Reach, make_read_only};
 
 /// Directories that start empty, where anybody may write.
@@ -67,7 +68,7 @@ impl Tree {
         } else {
             workspace
         };
-        let tree = Self {
+        let mut tree = Self {
             base,
             layers,
             root,
@@ -86,6 +87,9 @@ impl Tree {
         if let Some(home) = &tree.setup.home {
             tree.mount_home(home)?;
         }
+        let seen = PathBuf::from(&setup.seen);
+        let made = tree.make_room(&seen);
+        made.map_err(|error| Refusal::new(Stage::Overlay, error).at(&setup.seen))?;
         tree.hide(None)?;
         Ok(tree)
     }
@@ -93,10 +97,9 @@ impl Tree {
     /// Shows the workspace as these layers make it, the last one for writing. Nobody may be
     /// in the tree.
     pub(super) fn show(&mut self, layers: &[u32]) -> Result<(), Refusal> {
-        let refuse =
-            |error: io::Error| Refusal::new(Stage::Overlay, error).at(&self.setup.workspace);
+        let refuse = |error: io::Error| Refusal::new(Stage::Overlay, error).at(&self.setup.seen);
         let overlay = self.overlay_of(layers).map_err(refuse)?;
-        let path = Path::new(&self.setup.workspace);
+        let path = Path::new(&self.setup.seen);
         if self.is_shown {
             self.unmount_workspace(path).map_err(refuse)?;
         }
@@ -115,7 +118,7 @@ impl Tree {
         let mut paths: Vec<PathBuf> = TEMPORARY.map(PathBuf::from).into();
         paths.extend(["/run", "/dev", "/proc"].map(PathBuf::from));
         paths.extend(self.setup.home.iter().map(PathBuf::from));
-        paths.push(PathBuf::from(&self.setup.workspace));
+        paths.push(PathBuf::from(&self.setup.seen));
         paths
     }
 
@@ -214,7 +217,7 @@ impl Tree {
 
     /// Covers what is hidden and is there: all of it, or what lies below a path.
     fn hide(&self, below: Option<&Path>) -> Result<(), Refusal> {
-        let workspace = Path::new(&self.setup.workspace);
+        let workspace = Path::new(&self.setup.seen);
         let is_meant = |path: &Path| match below {
             Some(below) => path.starts_with(below) && path != below,
             None => !path.starts_with(workspace) || path == workspace,
@@ -243,7 +246,7 @@ impl Tree {
             FileType::Directory => {
                 let empty = file_system("tmpfs", &[("mode", "0555"), ("size", "4k")])?;
                 // A workspace in it still needs its place.
-                if !Path::new(&self.setup.workspace).starts_with(path) {
+                if !Path::new(&self.setup.seen).starts_with(path) {
                     make_read_only(&empty, Reach::This)?;
                 }
                 attach_at(&empty, &target)
@@ -278,6 +281,32 @@ impl Tree {
             target => target,
         }?;
         attach_at(mount, &target)
+    }
+
+    /// Sees to it that there is a directory at a path. Where that would have to be made in a
+    /// real one, that one gives way to a stand-in.
+    fn make_room(&mut self, path: &Path) -> io::Result<()> {
+        match self.find(path) {
+            Err(error) if is_nothing(&error) => {}
+            found => return found.map(|_| ()),
+        }
+        match self.make_directories(path) {
+            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {}
+            made => return made,
+        }
+        let mut above = path.ancestors().skip(1);
+        let (real, directory) = above
+            .find_map(|above| Some((self.find(above).ok()?, above)))
+            .ok_or(Errno::NOENT)?;
+        let stand_in = stand_in::attach(&real)?;
+        if directory.parent().is_none() {
+            // Whoever holds the root still holds what lies below the stand-in.
+            let place = Path::new(&self.setup.layers).join("root");
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            self.root = openat(CWD, &place, flags, Mode::empty())?;
+        }
+        self.make_directories(path)?;
+        make_read_only(&stand_in, Reach::This)
     }
 
     fn make_directories(&self, path: &Path) -> io::Result<()> {
@@ -374,7 +403,7 @@ fn path_of(directory: BorrowedFd<'_>) -> String {
 }
 
 /// A file system of the kernel's own, mounted nowhere yet.
-fn file_system(kind: &str, options: &[(&str, &str)]) -> io::Result<OwnedFd> {
+pub(super) fn file_system(kind: &str, options: &[(&str, &str)]) -> io::Result<OwnedFd> {
     let new = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
     for (key, value) in options {
         if value.is_empty() {
@@ -395,7 +424,7 @@ fn mounted(new: &OwnedFd) -> io::Result<OwnedFd> {
     )?)
 }
 
-fn attach_at(mount: &OwnedFd, target: &OwnedFd) -> io::Result<()> {
+pub(super) fn attach_at(mount: &OwnedFd, target: &OwnedFd) -> io::Result<()> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     Ok(move_mount(mount, "", target, "", flags)?)
 }

@@ -89,6 +89,7 @@ impl Holder {
             id: setup.id.clone(),
             sandbox: Config {
                 workspace: workspace.clone(),
+                seen_at: None,
                 helper: PathBuf::from(&setup.program),
                 backend: setup.backend,
                 layers: None,
