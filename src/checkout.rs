@@ -159,6 +159,14 @@ pub enum CheckoutError {
         /// Why.
         source: io::Error,
     },
+    /// What stood there before could not be removed.
+    #[error("{} cannot be removed: {source}", path.to_text())]
+    NotRemoved {
+        /// Its path.
+        path: TapePath,
+        /// Why.
+        source: io::Error,
+    },
     /// Whoever was told how far it had come broke it off. What was written so far is there.
     #[error("stopped after {written} of {of} entries")]
     BrokenOff {

@@ -35,6 +35,7 @@ mod paths;
 mod reading;
 mod recent;
 mod recording;
+mod replay;
 mod requests;
 mod restore;
 mod rows;

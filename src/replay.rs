@@ -9,18 +9,19 @@
 //! pairs the steps of two lines by their fingerprints; [`leaves()`] says, of two steps that
 //! are paired, where exactly they differ.
 //!
-//! All of it is a function of what is given: nothing here reads a tape, a file or the
-//! environment, and no step is run again. The one clock that is read is that of the
-//! alignment's budget.
+//! All of that is a function of what is given: it reads no tape, no file and no environment.
+//! The one clock that is read is that of the alignment's budget. Only the [`workbench`] runs
+//! anything: it answers tool calls again, on a tree of files.
 
 mod align;
 mod content;
 mod fingerprint;
 mod leaves;
 mod volatile;
+pub mod workbench;
 
 pub use align::{Alignment, BUDGET, Pair, Relation, Stretch, Tally};
 pub use content::StepContent;
 pub use fingerprint::{Fingerprint, Parts};
 pub use leaves::{Leaf, leaves};
-pub use volatile::{Volatile, Wording};
+pub use volatile::{Volatile, VolatileSort, Wording};

@@ -9,6 +9,8 @@
 //! - [`Patch`]: `apply_patch`, the patch language of Codex;
 //! - [`shell::read`]: which plain file operations a shell command consists of.
 //!
+//! [`Asked`] says which of them a call means, by whatever name it calls it.
+//!
 //! A file is not always known whole. [`Known`] says how much of it is, and keeps line
 //! numbers right while edits shift them.
 //!
@@ -17,6 +19,7 @@
 
 mod anchor;
 mod apply_patch;
+mod asked;
 mod edit;
 mod error;
 mod known;
@@ -27,6 +30,7 @@ mod str_replace;
 
 pub use anchor::{Anchor, DisplayHunk};
 pub use apply_patch::{Chunk, Hunk, Patch, PatchError};
+pub use asked::{Asked, Command, EditorAct, Exchange, Program, Shown, Unanswerable};
 pub use edit::{Edited, Occurrences, Replacement, edit, multi_edit};
 pub use error::EditError;
 pub use known::{Evidence, Known};

@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, RawMode};
@@ -35,6 +36,7 @@ pub(super) enum Refusal {
 
 /// A directory that everything is written below.
 pub(super) struct Beneath {
+    path: PathBuf,
     root: OwnedFd,
     /// The directories that are open, each in the one before: entries often share them.
     open: Vec<(Box<[u8]>, OwnedFd)>,
@@ -66,10 +68,54 @@ impl Beneath {
             }
         }
         Ok(Self {
+            path,
             root,
             open: Vec::new(),
             modes: Vec::new(),
         })
+    }
+
+    /// Opens a directory that was written before.
+    pub(super) fn reopen(directory: &Path) -> Result<Self, CheckoutError> {
+        let path: PathBuf = directory.components().collect();
+        let root = open_directory(rustix::fs::CWD, &path);
+        let root = root.map_err(|errno| CheckoutError::Directory {
+            path: path.clone(),
+            source: errno.into(),
+        })?;
+        Ok(Self {
+            path,
+            root,
+            open: Vec::new(),
+            modes: Vec::new(),
+        })
+    }
+
+    /// Removes what stands at a path, with all below it; nothing may.
+    pub(super) fn remove(&mut self, path: &TapePath) -> io::Result<()> {
+        // No directory that goes may be held open as one to write in.
+        self.open.clear();
+        let components = components(path);
+        let Some((name, above)) = components.split_last() else {
+            return Ok(());
+        };
+        let mut directory = rustix::io::dup(&self.root)?;
+        for component in above {
+            directory = match open_directory(&directory, *component) {
+                Ok(below) => below,
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+                Err(errno) => return Err(errno.into()),
+            };
+        }
+        match rustix::fs::unlinkat(&directory, *name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            // Each of them is what some system says of a directory.
+            Err(Errno::ISDIR | Errno::PERM) => {
+                let below = std::ffi::OsStr::from_bytes(path.as_bytes());
+                std::fs::remove_dir_all(self.path.join(below))
+            }
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     /// Makes a directory, or takes the one that is there.

@@ -4,6 +4,7 @@
 //! [`Plan::write`].
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::beneath::{Beneath, Refusal};
@@ -58,7 +59,35 @@ impl Plan {
         blobs: &dyn BlobSource,
         tell: &mut Tell<'_>,
     ) -> Result<Report, CheckoutError> {
-        let mut beneath = Beneath::open(directory)?;
+        self.write_into(Beneath::open(directory)?, blobs, tell)
+    }
+
+    /// Brings a tree that was written below a directory to another state: what is `gone` is
+    /// removed, with all below it, then this plan is written. What stands in the place of an
+    /// entry must be gone, unless both are directories. Nobody else may write there.
+    pub fn renew(
+        &self,
+        directory: &Path,
+        gone: &[TapePath],
+        blobs: &dyn BlobSource,
+    ) -> Result<Report, CheckoutError> {
+        let mut beneath = Beneath::reopen(directory)?;
+        for path in gone {
+            let removed = beneath.remove(path);
+            removed.map_err(|source| CheckoutError::NotRemoved {
+                path: path.clone(),
+                source,
+            })?;
+        }
+        self.write_into(beneath, blobs, &mut |_| ControlFlow::Continue(()))
+    }
+
+    fn write_into(
+        &self,
+        mut beneath: Beneath,
+        blobs: &dyn BlobSource,
+        tell: &mut Tell<'_>,
+    ) -> Result<Report, CheckoutError> {
         let mut report = Report::default();
         for (entry, skipped) in &self.entries {
             let progress = Progress {

@@ -227,7 +227,7 @@ impl From<CheckoutError> for Failure {
             CheckoutError::NotEmpty(_) | CheckoutError::NotADirectory(_) => Self::conflict(
                 format!("{error}; nothing was written: name a new or an empty directory"),
             ),
-            CheckoutError::Directory { .. } => {
+            CheckoutError::Directory { .. } | CheckoutError::NotRemoved { .. } => {
                 Self::unusable(format!("{error}; nothing was written"))
             }
             CheckoutError::BrokenOff { .. } => Self::no(format!(

@@ -7,8 +7,8 @@ pub use crate::checkout::{
     CheckoutError, OutsideLinks, Report as CheckoutReport, Row as CheckoutRow, Skipped,
 };
 use crate::checkout::{Entry, Item, Plan};
-use crate::model::{Cursor, EntryKind, Tell};
-use crate::state::{Child, ContentRef};
+use crate::model::{Cursor, EntryKind, TapePath, Tell};
+use crate::state::{Child, ContentRef, FileState};
 
 /// How a tree is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,34 +63,38 @@ impl Debugger {
         })
     }
 
-    fn entries(&self, at: Cursor) -> Vec<Entry> {
+    /// All that the state knows at a place, as entries of a tree.
+    pub(super) fn entries(&self, at: Cursor) -> Vec<Entry> {
         let mut entries = Vec::new();
         let blobs = &self.tape.index.blobs;
         self.state.walk(blobs, at, &mut |child: Child| {
-            let Some(path) = self.state.paths.path(child.path) else {
-                return;
-            };
-            let state = child.state;
-            let item = match (state.kind, state.content) {
-                (EntryKind::Directory, _) => Item::Directory,
-                (EntryKind::Link, ContentRef::Target(position)) => {
-                    match self.link_target(position, &path) {
-                        Some(target) => Item::Link(target),
-                        None => Item::File(None),
-                    }
-                }
-                (EntryKind::File, ContentRef::Blob(id)) => {
-                    Item::File(self.blob_head(id, state.since).0)
-                }
-                _ => Item::File(None),
-            };
-            entries.push(Entry {
-                path,
-                mode: state.mode,
-                certainty: state.certainty,
-                item,
-            });
+            if let Some(path) = self.state.paths.path(child.path) {
+                entries.push(self.entry(path, &child.state));
+            }
         });
         entries
+    }
+
+    /// A path in a state, as an entry of a tree.
+    pub(super) fn entry(&self, path: TapePath, state: &FileState) -> Entry {
+        let item = match (state.kind, state.content) {
+            (EntryKind::Directory, _) => Item::Directory,
+            (EntryKind::Link, ContentRef::Target(position)) => {
+                match self.link_target(position, &path) {
+                    Some(target) => Item::Link(target),
+                    None => Item::File(None),
+                }
+            }
+            (EntryKind::File, ContentRef::Blob(id)) => {
+                Item::File(self.blob_head(id, state.since).0)
+            }
+            _ => Item::File(None),
+        };
+        Entry {
+            path,
+            mode: state.mode,
+            certainty: state.certainty,
+            item,
+        }
     }
 }

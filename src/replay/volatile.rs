@@ -9,6 +9,26 @@ use std::iter;
 #[derive(Clone, Debug, Default)]
 pub struct Volatile {
     root: Option<String>,
+    /// What counts all the same.
+    counted: Vec<VolatileSort>,
+}
+
+/// A sort of volatile part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VolatileSort {
+    /// Dates and times of day.
+    Time,
+    /// What programs make up to tell things apart.
+    Id,
+    /// The names of temporary files.
+    Temporary,
+    /// How long something took, where a tool printed it.
+    Duration,
+}
+
+impl VolatileSort {
+    /// Every sort.
+    pub const ALL: [Self; 4] = [Self::Time, Self::Id, Self::Temporary, Self::Duration];
 }
 
 /// What a text is, which says what may differ in it.
@@ -41,7 +61,15 @@ impl Volatile {
         let root = root.map(|root| root.trim_end_matches('/'));
         Self {
             root: root.filter(|root| root.len() > 1).map(str::to_owned),
+            counted: Vec::new(),
         }
+    }
+
+    /// The same, but that only these sorts are left out of account, and the directory.
+    pub fn only(mut self, sorts: &[VolatileSort]) -> Self {
+        let is_counted = |sort: &VolatileSort| !sorts.contains(sort);
+        self.counted = VolatileSort::ALL.into_iter().filter(is_counted).collect();
+        self
     }
 
     /// Writes the canonical form of a text.
@@ -61,31 +89,45 @@ impl Volatile {
 
     /// The volatile part that a text begins with: its length, and what stands for it.
     fn volatile(&self, text: &str, wording: Wording) -> Option<(usize, &'static str)> {
+        let (sort, len, form) = self.part(text, wording)?;
+        let counts = sort.is_some_and(|sort| self.counted.contains(&sort));
+        (!counts).then_some((len, form))
+    }
+
+    /// The part; without a sort, it is the directory.
+    fn part(
+        &self,
+        text: &str,
+        wording: Wording,
+    ) -> Option<(Option<VolatileSort>, usize, &'static str)> {
+        let of = |sort, len, form| Some((Some(sort), len, form));
         let first = *text.as_bytes().first()?;
         if let Some(root) = &self.root
             && let Some(after) = text.strip_prefix(root.as_str())
             && !after.chars().next().is_some_and(is_part_of_name)
         {
-            return Some((root.len(), "."));
+            return Some((None, root.len(), "."));
         }
         if let Some(len) = uuid(text) {
-            return Some((len, "<id>"));
+            return of(VolatileSort::Id, len, "<id>");
         }
         if first.is_ascii_digit() {
             if let Some(len) = moment(text) {
-                return Some((len, "<time>"));
+                return of(VolatileSort::Time, len, "<time>");
             }
             let duration = (wording == Wording::Printed).then(|| duration(text));
-            return duration.flatten().map(|len| (len, "<duration>"));
+            let len = duration.flatten()?;
+            return of(VolatileSort::Duration, len, "<duration>");
         }
         let id = named(text, &ID_PREFIXES, |c| {
             c.is_ascii_alphanumeric() || c == '_'
         });
         if let Some(len) = id {
-            return Some((len, "<id>"));
+            return of(VolatileSort::Id, len, "<id>");
         }
         let is_temporary = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_');
-        named(text, &TEMPORARY, is_temporary).map(|len| (len, "<temporary>"))
+        let len = named(text, &TEMPORARY, is_temporary)?;
+        of(VolatileSort::Temporary, len, "<temporary>")
     }
 }
 
@@ -230,6 +272,15 @@ mod tests {
         check("toolu_01AbCdEf call_it", "<id> call_it");
         check("/tmp/tmp.Ab12Cd/x /tmp/tmpdir", "<temporary>/x /tmp/tmpdir");
         check("/tmp/mine", "/tmp/mine");
+    }
+
+    #[test]
+    fn what_is_asked_for_counts() {
+        let volatile = Volatile::new(Some("/w")).only(&[VolatileSort::Duration]);
+        let text = "/w 12:34:56 018f3a5c-7e00-7000-8000-000000000000 /tmp/tmp.Ab12Cd 3s";
+        let mut form = String::new();
+        volatile.canonical(text, Wording::Printed, &mut form);
+        assert_eq!(form, text.replace("/w", ".").replace("3s", "<duration>"));
     }
 
     #[test]

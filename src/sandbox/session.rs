@@ -460,7 +460,9 @@ impl Helper {
             first: None,
         };
         let lost = |_: SandboxError| missing(io::Error::other("it ended before it said a word"));
-        helper.say(&Request::Begin(setup), &[]).map_err(lost)?;
+        helper
+            .say(&Request::Begin(Box::new(setup)), &[])
+            .map_err(lost)?;
         loop {
             match helper.hear().map_err(lost)? {
                 Reply::Hello(first) => {

@@ -23,7 +23,7 @@ const DESCRIPTORS: usize = 3;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
     /// The first: become this.
-    Begin(Setup),
+    Begin(Box<Setup>),
     /// Run a command, with its input, output and errors as descriptors.
     Run(Run),
     /// End the command that runs.

@@ -91,6 +91,28 @@ impl State {
         })
     }
 
+    /// The last event before a cursor that may have written any file, unless the whole tree was
+    /// looked at since.
+    pub fn doubt(&self, cursor: Cursor) -> Option<u32> {
+        for (branch, to) in self.chain(cursor.branch, cursor.position) {
+            let proof = last_before(&branch.proofs, to);
+            let suspect = last_before(&branch.suspects, to);
+            let since = suspect.filter(|at| *at >= proof.unwrap_or(0));
+            if since.is_some() || proof.is_some() {
+                return since;
+            }
+        }
+        None
+    }
+
+    /// Whether what nobody named at a cursor is known not to be there: the whole tree was
+    /// looked at, and nothing that may have written any file came since.
+    pub fn is_whole(&self, cursor: Cursor) -> bool {
+        let mut chain = self.chain(cursor.branch, cursor.position);
+        let is_proven = chain.any(|(branch, to)| last_before(&branch.proofs, to).is_some());
+        is_proven && self.doubt(cursor).is_none()
+    }
+
     fn known(&self, blobs: &BlobTable, cursor: Cursor, path: PathId, entry: Entry) -> FileState {
         let suspect = if entry.position < cursor.position {
             self.suspect_since(cursor, path, entry)
