@@ -36,13 +36,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use attribution::CallTrace;
+pub use ignore::IgnoreRules;
 pub use session::{Appended, Session};
 
 use crate::model::{BlobHash, FileChange, TapePath};
 use crate::tape::{Directory, FileNode, Node};
 use covers::Survey;
 use disk::{Held, Seen, Sort};
-use ignore::IgnoreRules;
 use known::{Known, KnownDirectory, KnownFile, push, split};
 use settle::{Settle, Tell};
 use walk::{Coverage, Differences, Walk};

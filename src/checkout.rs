@@ -5,8 +5,9 @@
 //! opened below the one before it and no link is ever followed. What was left out, or is not
 //! known exactly, is a row of the [`Report`].
 //!
-//! Nothing here writes into a workspace, replaces a file that is there, or sets a bit that
-//! lends rights (setuid, setgid, sticky).
+//! Nothing here writes into a workspace, or sets a bit that lends rights (setuid, setgid,
+//! sticky). A file that is there is replaced only where a tree that was written here is brought
+//! to another state ([`Plan::renew`]).
 
 mod beneath;
 mod plan;

@@ -30,6 +30,7 @@ mod output;
 mod progress;
 mod recent;
 mod record;
+mod replay;
 mod restore;
 mod search;
 mod show;
@@ -127,6 +128,7 @@ enum Command {
     Checkout(checkout::Args),
     Restore(restore::Args),
     Record(record::Args),
+    Replay(replay::Args),
     Hook(hook::Args),
     Txn(txn::Args),
     Search(search::Args),
@@ -219,6 +221,7 @@ fn dispatch(
         Some(Command::Checkout(args)) => args.run(around, out),
         Some(Command::Restore(args)) => args.run(around, out),
         Some(Command::Record(args)) => args.run(around, out),
+        Some(Command::Replay(args)) => args.run(around, out),
         Some(Command::Hook(args)) => args.run(around, out),
         Some(Command::Txn(args)) => args.run(around, out),
         Some(Command::Search(args)) => args.run(around, out),

@@ -88,6 +88,10 @@ pub use patch::{Patch, PatchForm};
 pub use reading::{Rest, Slice};
 pub use recent::RecentRun;
 pub use recording::{RecordError, Recording, RecordingError, RecordingOptions, Reply, SyncPolicy};
+pub use replay::{
+    How, Reason, Replay, ReplayOptions, ReplayedCall, Verdict, VolatileSort, WorkbenchConfig,
+    WorkbenchError,
+};
 pub use restore::{
     Committed, Conflict, Done, Fingerprint, LeftAlone, LeftReason, Pending, Plan, Preview,
     Previewed, Recovery, Restore, Status, TransactionError, Workspace,

@@ -30,7 +30,7 @@
 //! | 2 tape | [`tape`] | the format, reader, index and its cache, blobs, recorder, verify, compact, watch |
 //! | 3 meaning | [`tools`], [`state`] | what an edit tool does to a file; what events do to files |
 //! | 4 effects | [`capture`], [`checkout`], [`sandbox`], [`effects`], [`transaction`] | what happens to the files of a directory; writing a tree to disk; running commands in a guarded view of one; what calls do elsewhere; transactions: open ones, commit, recovery, undo |
-//! | 5 engine | [`import`], [`hook`], [`replay`] | foreign formats; an agent that tells of itself as it runs; where two runs part and meet again |
+//! | 5 engine | [`import`], [`hook`], [`replay`] | foreign formats; an agent that tells of itself as it runs; where two runs part and meet again; tool calls, answered on a tree of files |
 //! | 6 façade | [`debugger`] | everything a shell can ask, as plain data |
 //! | 7 shells | [`cli`], [`tui`] | arguments and output; keys and drawing |
 //!
@@ -45,8 +45,10 @@
 //!   [`text::sanitize_block`].
 //! * A reader never gives up on a file because of a line: what cannot be read is a
 //!   [`model::Problem`], and the timeline shows a gap in its place.
-//! * `checkout` writes only below a new or empty directory that the user named, and follows
-//!   no link.
+//! * `checkout` writes only below a new or empty directory that the user named, or that is the
+//!   program's own, and follows no link.
+//! * A run that is made again touches no workspace and sends nothing: its commands see a copy
+//!   of the recorded files in the sandbox.
 //! * A workspace is written by `transaction` alone, all or nothing, and only where nobody else
 //!   changed it.
 //! * A directory that is watched is only read: no entry of it is written, no link followed, and

@@ -17,6 +17,8 @@ mod align;
 mod content;
 mod fingerprint;
 mod leaves;
+mod reasons;
+mod reproduce;
 mod volatile;
 pub mod workbench;
 
@@ -24,4 +26,6 @@ pub use align::{Alignment, BUDGET, Pair, Relation, Stretch, Tally};
 pub use content::StepContent;
 pub use fingerprint::{Fingerprint, Parts};
 pub use leaves::{Leaf, leaves};
+pub use reasons::{Reason, reasons};
+pub use reproduce::{CallContent, FileAfter, Standing, differences, is_mix};
 pub use volatile::{Volatile, VolatileSort, Wording};

@@ -13,6 +13,7 @@ use gix::glob::{Pattern, pattern::Case, wildmatch::Mode};
 use super::Caps;
 use super::disk::{self, Held};
 use super::known::split;
+use crate::model::TapePath;
 
 /// The name of the files that hold the rules.
 const FILE: &[u8] = b".gitignore";
@@ -21,7 +22,7 @@ const MOST: usize = 10_000;
 
 /// The rules of a tree.
 #[derive(Debug, Default)]
-pub(super) struct IgnoreRules {
+pub struct IgnoreRules {
     /// By the directory that the file with them lies in.
     by_directory: BTreeMap<Box<[u8]>, Vec<Pattern>>,
 }
@@ -41,14 +42,23 @@ impl IgnoreRules {
         }
     }
 
-    /// Takes the rules of the file in a directory.
-    fn take(&mut self, directory: &[u8], text: &[u8]) {
+    /// Takes the rules of the file in a directory; at the top, that is called nothing.
+    pub fn take(&mut self, directory: &[u8], text: &[u8]) {
         let lines = text.split(|byte| *byte == b'\n').map(trimmed);
         let rules = lines.filter(|line| !line.starts_with(b"#"));
         let rules: Vec<Pattern> = rules.filter_map(Pattern::from_bytes).take(MOST).collect();
         if !rules.is_empty() {
             self.by_directory.insert(directory.into(), rules);
         }
+    }
+
+    /// Whether the rules name a file or a link, or a directory that it lies in.
+    pub fn leave_out(&self, path: &TapePath) -> bool {
+        let above = std::iter::successors(path.parent(), TapePath::parent);
+        self.names(path.as_bytes(), false)
+            || above
+                .into_iter()
+                .any(|directory| self.names(directory.as_bytes(), true))
     }
 
     /// How many files with rules there are.
@@ -137,5 +147,8 @@ mod tests {
         check("sub/a.log", false, false);
         check("end", false, true);
         check("# a remark", false, false);
+        let left_out = |path: &str| rules.leave_out(&TapePath::new(path).unwrap());
+        assert!(left_out("target/debug/x") && left_out("a/b.log"));
+        assert!(!left_out("src/x") && !left_out("target"));
     }
 }

@@ -326,3 +326,56 @@ fn a_directory_that_becomes_a_link_meanwhile_is_not_followed() {
     });
     assert_eq!(world.outside(), before);
 }
+
+#[test]
+fn a_tree_is_brought_to_another_state() {
+    let mut world = World::new();
+    let before = world.outside();
+    let first = [
+        ("a", "644 old"),
+        ("d/b", "644 b"),
+        ("d/e/f", "600 f"),
+        ("kept", "755 k"),
+        ("out", "-> ../outside"),
+    ];
+    let first = first.map(|(path, item)| world.entry(path, item));
+    world.write(first.into(), OutsideLinks::Write);
+    let inode = fs::metadata(world.dest().join("kept")).unwrap().ino();
+    // A directory gives way to a file, a file to a directory, and a link to one of its own.
+    let gone = ["a", "d", "out", "never/was", "out/canary.txt"];
+    let gone = gone.map(|path| TapePath::new(path).unwrap());
+    let second = [
+        ("a/new", "644 n"),
+        ("d", "640 file"),
+        ("out", "dir 700"),
+        ("out/canary.txt", "644 ours"),
+    ];
+    let second = second.map(|(path, item)| world.entry(path, item));
+    let plan = Plan::new(second.into(), OutsideLinks::Write);
+    let report = plan.renew(&world.dest(), &gone, &world.blobs).unwrap();
+    assert!(report.is_exact(), "{report:?}");
+    let text = |path: &str| fs::read_to_string(world.dest().join(path)).unwrap();
+    assert_eq!(
+        (text("a/new"), text("d")),
+        ("n".to_owned(), "file".to_owned())
+    );
+    assert_eq!(text("out/canary.txt"), "ours");
+    assert_eq!(mode(&world.dest().join("out")), 0o700);
+    assert_eq!(
+        fs::metadata(world.dest().join("kept")).unwrap().ino(),
+        inode
+    );
+    assert_eq!(world.outside(), before);
+}
+
+#[test]
+fn nothing_is_removed_through_a_link() {
+    let mut world = World::new();
+    let before = world.outside();
+    let link = world.entry("out", "-> ../outside");
+    world.write(vec![link], OutsideLinks::Write);
+    let gone = [TapePath::new("out/canary.txt").unwrap()];
+    let nothing = Plan::new(Vec::new(), OutsideLinks::Write);
+    nothing.renew(&world.dest(), &gone, &world.blobs).unwrap();
+    assert_eq!(world.outside(), before);
+}

@@ -160,16 +160,11 @@ impl Debugger {
             (&content(self, left), &self.volatile()),
             (&content(right_run, right), &right_run.volatile()),
         );
-        let words = |value: Value| match value {
-            Value::String(text) => SafeText::line(&text),
-            value => SafeText::line(&value.to_string()),
-        };
-        let row = |leaf: replay::Leaf| LeafRow {
-            name: SafeText::line(&leaf.name),
-            left: leaf.left.map(words),
-            right: leaf.right.map(words),
-        };
-        found.into_iter().take(MAX_LEAVES).map(row).collect()
+        found
+            .into_iter()
+            .take(MAX_LEAVES)
+            .map(row_of_leaf)
+            .collect()
     }
 
     /// The texts of a step and of one of another run as a difference: what was said and
@@ -222,6 +217,19 @@ impl Debugger {
         let name = TapePath::new(actor).or_else(|_| TapePath::new("step"));
         let name = name.map_err(std::io::Error::other)?;
         Ok((name, text.into_bytes()))
+    }
+}
+
+/// A leaf, safe to be shown.
+pub(super) fn row_of_leaf(leaf: replay::Leaf) -> LeafRow {
+    let words = |value: Value| match value {
+        Value::String(text) => SafeText::line(&text),
+        value => SafeText::line(&value.to_string()),
+    };
+    LeafRow {
+        name: SafeText::line(&leaf.name),
+        left: leaf.left.map(words),
+        right: leaf.right.map(words),
     }
 }
 

@@ -62,7 +62,7 @@ pub struct WorkbenchConfig {
 }
 
 /// A tool call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Call {
     /// The tool.
     pub name: String,

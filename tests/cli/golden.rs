@@ -35,6 +35,7 @@ fn the_whole_help() {
         "txn undo",
         "txn recover",
         "txn status",
+        "replay",
         "effects",
         "search",
         "stats",

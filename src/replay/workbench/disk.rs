@@ -286,20 +286,24 @@ fn command(config: &WorkbenchConfig, wish: Wish) -> Command {
             words.splice(0..0, [FAKETIME.into(), time.into()]);
         }
     }
-    let mut command = Command::new(words);
-    command.directory = wish.directory;
-    command.environment = environment;
-    command.timeout = Some(wish.timeout);
-    command.capture = CAPTURE;
-    command
+    Command {
+        arguments: words,
+        directory: wish.directory,
+        environment,
+        input: None,
+        timeout: Some(wish.timeout),
+        capture: CAPTURE,
+    }
 }
 
 /// The program that makes others believe in another time.
 pub(super) const FAKETIME: &str = "faketime";
 
 /// Whether a program of this name is found in these directories.
-pub(super) fn is_on_path(path: &OsString, name: &str) -> bool {
-    std::env::split_paths(path).any(|directory| {
+pub(super) fn is_on_path(path: &OsStr, name: &str) -> bool {
+    let mut directories = path.as_bytes().split(|byte| *byte == b':');
+    directories.any(|directory| {
+        let directory = Path::new(OsStr::from_bytes(directory));
         let found = fs::metadata(directory.join(name));
         found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     })

@@ -103,12 +103,12 @@ impl<'a> Tree<'a> {
     }
 
     /// The entries, each directory before what is in it.
-    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values()
     }
 
     /// What lies below a path.
-    pub(super) fn below(&self, path: &TapePath) -> impl Iterator<Item = &Entry> {
+    pub fn below(&self, path: &TapePath) -> impl Iterator<Item = &Entry> {
         let (first, end) = below(path.as_bytes());
         let first = Bound::Included(first.as_slice());
         let end = Bound::Excluded(end.as_slice());
