@@ -53,7 +53,7 @@ impl World {
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             root: Some(ROOT.to_owned()),
             keeps_directory: true,
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(1),
         }
     }
 

@@ -92,6 +92,7 @@ fn commits(place: &Path, files: usize) -> Result {
 fn config(workspace: &Path) -> Config {
     Config {
         workspace: workspace.to_owned(),
+        seen_at: None,
         helper: PathBuf::from(env!("CARGO_BIN_EXE_jukebox")),
         backend: Backend::Overlay,
         layers: None,

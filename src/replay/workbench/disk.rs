@@ -286,12 +286,14 @@ fn command(config: &WorkbenchConfig, wish: Wish) -> Command {
             words.splice(0..0, [FAKETIME.into(), time.into()]);
         }
     }
-    let mut command = Command::new(words);
-    command.directory = wish.directory;
-    command.environment = environment;
-    command.timeout = Some(wish.timeout);
-    command.capture = CAPTURE;
-    command
+    Command {
+        arguments: words,
+        directory: wish.directory,
+        environment,
+        input: None,
+        timeout: Some(wish.timeout),
+        capture: CAPTURE,
+    }
 }
 
 /// The program that makes others believe in another time.
