@@ -96,7 +96,6 @@ fn config(workspace: &Path) -> Config {
         helper: PathBuf::from(env!("CARGO_BIN_EXE_jukebox")),
         backend: Backend::Overlay,
         layers: None,
-        seen_at: None,
         policy: Policy::for_home(None),
     }
 }

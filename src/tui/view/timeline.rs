@@ -186,7 +186,7 @@ fn draw_step(app: &App, step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
     };
     for (sign, role) in signs.into_iter().take(said) {
         // The names of branches say it, too.
-        let is_said = sign == "⑂" && notes.iter().any(|note| note.as_str().starts_with(sign));
+        let is_said = sign == "⑂" && notes.iter().any(names_a_branch);
         let sign = if is_said { " " } else { sign };
         if is_aligned || sign != " " {
             pen.right(&SafeText::literal(sign), role);
@@ -262,6 +262,11 @@ fn actor_of(step: &StepRow, is_aligned: bool) -> SafeText {
 fn open_transaction(app: &App) -> SafeText {
     let standing = app.transaction();
     SafeText::literal(standing.map_or("open", |standing| standing.state.as_str()))
+}
+
+/// Whether a note is one of those that name branches.
+fn names_a_branch(note: &SafeText) -> bool {
+    note.as_str().starts_with(['⑂', '↶'])
 }
 
 /// What a row says at its end: how its answer came about in a fork, the branches that leave
