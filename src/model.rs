@@ -12,6 +12,7 @@ mod certainty;
 mod effect;
 mod entry;
 mod event;
+mod fork;
 mod hash;
 mod ids;
 mod kind;
@@ -30,8 +31,9 @@ pub use effect::{
 pub use entry::{ChangeKind, EntryKind};
 pub use event::{
     BlockKind, Body, Content, Event, FileChange, FileOp, Head, Header, KnownLines, ModelBlock,
-    Parent, Scope, SnapshotReason, Usage,
+    Scope, SnapshotReason, Usage,
 };
+pub use fork::{Edit, EditOf, Parent, Via};
 pub use hash::{BlobHash, LineHash, ParseHashError};
 pub use ids::{Cursor, Seq, StepNumber};
 pub use kind::Kind;

@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use jukebox::model::{
-    BlockKind, Body, Content, Event, FileChange, FileOp, Header, KnownLines, ModelBlock, Outcome,
-    Scope, SnapshotReason, TapePath, Usage,
+    BlockKind, Body, Content, Edit, EditOf, Event, FileChange, FileOp, Header, KnownLines,
+    ModelBlock, Outcome, Scope, Seq, SnapshotReason, StepNumber, TapePath, Usage, Via,
 };
 use jukebox::tape::{
     BlobSource as _, CompactOptions, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Tape,
@@ -22,6 +22,14 @@ fn header() -> Header {
         id: "0198c0de-0000-7000-8000-0000000000ff".to_owned(),
         started: jukebox::model::WallTime::parse("2026-01-02T03:04:05Z"),
         covers: Map::from_iter([("caps".to_owned(), json!({"file": 1}))]),
+        edit: Some(Edit {
+            of: EditOf::File,
+            step: StepNumber(3),
+            branch: Some("a\"b".to_owned()),
+            seq: Some(Seq(7)),
+            path: Some(TapePath::new(b"odd/\xff").unwrap()),
+            title: "Another é".to_owned(),
+        }),
         ..Header::default()
     }
 }
@@ -171,14 +179,16 @@ fn any_run() -> impl Strategy<Value = Vec<Event>> {
         0..8u8,
         any::<u32>(),
         prop::option::of(any_text()),
+        prop::option::of(prop::sample::select(Via::ALL.to_vec())),
     );
     prop::collection::vec(step, 0..40).prop_map(|steps| {
         let mut run = Vec::new();
         let (mut calls, mut txns, mut count) = (Vec::new(), Vec::new(), 0);
-        for (body, what, t, title) in steps {
+        for (body, what, t, title, via) in steps {
             count += 1;
             let mut event = Event::new(body).at(u64::from(t));
             event.head.title = title;
+            event.head.via = via;
             match what {
                 0 => {
                     let call = format!("c\"{count}");
@@ -318,6 +328,7 @@ proptest! {
         let (first, rest) = seen.split_first().unwrap();
         let Body::Tape(told) = &first.body else { panic!("no header") };
         prop_assert_eq!(&told.covers, &header().covers);
+        prop_assert_eq!(&told.edit, &header().edit);
         let (end, rest) = rest.split_last().unwrap();
         prop_assert_eq!(&end.body, &Body::End { outcome: Outcome::Ok });
         let expected: Vec<Event> = run.iter().map(|event| given(event.clone(), None)).collect();

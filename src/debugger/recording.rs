@@ -203,8 +203,8 @@ impl Recording {
     }
 
     fn header(&mut self, header: Header) -> Result<Result<Reply, Fault>, RecordingError> {
-        if header.parent.is_some() {
-            let message = "`parent` makes a fork, which is not recorded so".to_owned();
+        if header.parent.is_some() || header.edit.is_some() {
+            let message = "`parent` and `edit` make a fork, which is not recorded so".to_owned();
             return Ok(Err(refusal(ProblemKind::BadHeader, message)));
         }
         if !matches!(self.state, State::Waiting(_)) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{BlobHash, Kind, LineHash, Micros, Outcome, Seq, TapePath, WallTime};
+use super::{BlobHash, Edit, Kind, Micros, Outcome, Parent, Seq, TapePath, Via, WallTime};
 
 /// One event.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +74,8 @@ pub struct Head {
     pub txn: Option<String>,
     /// At most 80 characters that say what was done.
     pub title: Option<String>,
+    /// In a fork, how the answer that this event is came about.
+    pub via: Option<Via>,
 }
 
 /// What the kind of an event adds to its head.
@@ -286,21 +288,10 @@ pub struct Header {
     pub covers: Map<String, Value>,
     /// For a fork: where it leaves its parent.
     pub parent: Option<Parent>,
+    /// For a fork: the one change that makes it differ.
+    pub edit: Option<Edit>,
     /// For an import: the format, the file's name and its hash.
     pub source: Map<String, Value>,
-}
-
-/// Where a fork leaves its parent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parent {
-    /// The parent's tape id.
-    pub id: String,
-    /// The last event they share.
-    pub seq: Seq,
-    /// The hash of that event's line.
-    pub line: Option<LineHash>,
-    /// Where the parent was last seen.
-    pub path: Option<String>,
 }
 
 /// What happened to one path.

@@ -55,7 +55,7 @@ fn lines_become_a_tape_and_each_is_answered() {
 fn a_wrong_line_is_told_with_its_place_and_costs_nothing_else() {
     let world = World::new(&[]);
     let mut recorder = Recorder::start(&world, "-o run.jsonl");
-    let lines: [(&[u8], &str, usize); 14] = [
+    let lines: [(&[u8], &str, usize); 15] = [
         (b"", "not-an-object", 0),
         (b"[1]", "not-an-object", 0),
         (b"{\"kind\":\"note\" \"text\":1}", "not-json", 15),
@@ -65,6 +65,7 @@ fn a_wrong_line_is_told_with_its_place_and_costs_nothing_else() {
         (b"{\"kind\":\"note\",\"text\":5}", "bad-field", 22),
         (b"{\"kind\":\"note\",\"text\":\"a\",\"t\":\"x\"}", "bad-field", 30),
         (b"{\"kind\":\"note\",\"text\":\"a\",\"text\":\"b\"}", "bad-field", 33),
+        (b"{\"kind\":\"note\",\"text\":\"a\",\"via\":\"live\"}", "bad-field", 32),
         (b"{\"kind\":\"note\",\"text\":\"a\"} {}", "glued-records", 27),
         (b"{\"kind\":\"fs.write\",\"path\":\"../a\",\"text\":\"\"}", "bad-field", 26),
         (b"{\"kind\":\"fs.chmod\",\"path\":\"a\"}", "bad-field", 0),
@@ -92,7 +93,7 @@ fn a_wrong_line_is_told_with_its_place_and_costs_nothing_else() {
     let torn = recorder.answer();
     assert_eq!(
         (&torn["kind"], &torn["line"]),
-        (&json!("torn-tail"), &json!(16))
+        (&json!("torn-tail"), &json!(17))
     );
     assert_eq!(recorder.end(), 0);
     check_whole(&world, "run.jsonl");

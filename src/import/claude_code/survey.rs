@@ -165,6 +165,7 @@ impl Survey {
             recorder: None,
             covers: Map::from_iter(covers),
             parent: None,
+            edit: None,
             source: source.into_iter().chain(branch).collect(),
         }
     }

@@ -86,7 +86,7 @@ fn put_head(line: &mut Object, head: &Head<'_>, carried: Carried<'_>) {
     }
     line.put_some("kind", find("kind").as_ref());
     let first = ["step", "branch", "agent", "call", "txn"];
-    for key in first.into_iter().chain(LOOSE_HEAD).chain(["title"]) {
+    for key in first.into_iter().chain(LOOSE_HEAD).chain(["title", "via"]) {
         if !carried.put_content_head(line, key) {
             line.put_some(key, find(key).as_ref());
         }

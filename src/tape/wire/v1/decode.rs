@@ -11,8 +11,9 @@ use super::fields::Fields;
 use super::loose::{loose_head, used_by};
 use super::{Enc, Line};
 use crate::model::{
-    BlobHash, BlockKind, Body, Content, Event, FileChange, FileOp, Head, Header, Kind, KnownLines,
-    ModelBlock, Parent, Scope, Seq, SnapshotReason, Usage, WallTime,
+    BlobHash, BlockKind, Body, Content, Edit, EditOf, Event, FileChange, FileOp, Head, Header,
+    Kind, KnownLines, ModelBlock, Parent, Scope, Seq, SnapshotReason, StepNumber, TapePath, Usage,
+    WallTime,
 };
 use crate::tape::wire::Text;
 
@@ -35,6 +36,7 @@ pub fn decode_event(line: &Line<'_>) -> Event {
             call: text(head.call),
             txn: text(head.txn),
             title: text(head.title),
+            via: head.via,
         },
         body,
         extra,
@@ -175,8 +177,27 @@ fn header(agent: Option<String>, fields: &mut Fields<'_>) -> Header {
                 path: text("path"),
             })
         }),
+        edit: fields.take::<Value>("edit").as_ref().and_then(edit),
         source: fields.take("source").unwrap_or_default(),
     }
+}
+
+fn edit(value: &Value) -> Option<Edit> {
+    let text = |key| value.get(key)?.as_str();
+    let raw = text("path_raw").and_then(|raw| BASE64.decode(raw).ok());
+    let path = match raw {
+        Some(raw) => TapePath::new(raw).ok(),
+        None => text("path").and_then(|path| TapePath::new(path).ok()),
+    };
+    let step = value.get("step").and_then(Value::as_u64);
+    Some(Edit {
+        of: EditOf::parse(text("of")?)?,
+        step: StepNumber(step.and_then(|step| step.try_into().ok())?),
+        branch: text("branch").map(str::to_owned),
+        seq: value.get("seq").and_then(Value::as_u64).map(Seq),
+        path,
+        title: text("title").unwrap_or_default().to_owned(),
+    })
 }
 
 fn file_change(line: &Line<'_>, kind: Kind, fields: &mut Fields<'_>) -> Option<FileChange> {

@@ -8,8 +8,8 @@ use super::RawHead;
 use super::loose::LOOSE_HEAD;
 use super::object::Object;
 use crate::model::{
-    BlobHash, BlockKind, Body, Content, Event, FileOp, Header, LineHash, ModelBlock, Outcome,
-    Scope, StepNumber, Usage,
+    BlobHash, BlockKind, Body, Content, Edit, Event, FileOp, Header, LineHash, ModelBlock, Outcome,
+    Scope, StepNumber, Usage, Via,
 };
 
 /// How the bytes of an event's content are put into its line.
@@ -65,6 +65,7 @@ impl Draft {
         put_head(&mut line, &event.body, stored);
         put_loose_head(&mut line, &event.extra);
         line.put_some("title", head.title.as_ref());
+        line.put_some("via", head.via.map(Via::as_str).as_ref());
         line.put_some("prev", prev.map(|prev| prev.to_string()).as_ref());
         Self(line)
     }
@@ -355,9 +356,31 @@ fn put_header(line: &mut Object, header: &Header) {
             }),
         );
     }
+    line.put_some("edit", header.edit.as_ref().map(edit_value).as_ref());
     if !header.source.is_empty() {
         line.put("source", &header.source);
     }
+}
+
+fn edit_value(edit: &Edit) -> Value {
+    let mut value = Map::new();
+    value.insert("of".to_owned(), edit.of.as_str().into());
+    value.insert("step".to_owned(), edit.step.0.into());
+    if let Some(branch) = &edit.branch {
+        value.insert("branch".to_owned(), branch.as_str().into());
+    }
+    if let Some(seq) = edit.seq {
+        value.insert("seq".to_owned(), seq.0.into());
+    }
+    if let Some(path) = &edit.path {
+        value.insert("path".to_owned(), path.to_text().into());
+        if std::str::from_utf8(path.as_bytes()).is_err() {
+            let raw = BASE64.encode(path.as_bytes());
+            value.insert("path_raw".to_owned(), raw.into());
+        }
+    }
+    value.insert("title".to_owned(), edit.title.as_str().into());
+    value.into()
 }
 
 fn block_value(block: &ModelBlock) -> Value {

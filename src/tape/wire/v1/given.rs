@@ -228,6 +228,10 @@ impl<'a> Given<'a> {
             let message = format!("`{name}` is not what the format says it is");
             return Err(bad_field(self.place(name), message));
         }
+        if self.has("via") {
+            let message = "`via` says how an answer in a fork came about; no fork is recorded so";
+            return Err(bad_field(self.place("via"), message));
+        }
         for name in needed(kind) {
             let raw = format!("{name}_raw");
             if !self.has(name) && !self.has(&raw) {
@@ -357,7 +361,7 @@ const fn needed(kind: Kind) -> &'static [&'static str] {
 const fn content_fields(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Tape => &[
-            "format", "id", "started", "root", "recorder", "covers", "source",
+            "format", "id", "started", "root", "recorder", "covers", "edit", "source",
         ],
         Kind::Prompt => &["text", "attachments"],
         Kind::ModelResponse => &["blocks", "stop", "usage"],

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::key::Key;
-use crate::model::{BlobHash, Kind, Outcome, PathError, TapePath};
+use crate::model::{BlobHash, Kind, Outcome, PathError, TapePath, Via};
 use crate::tape::wire::Text;
 
 /// How a content travels.
@@ -116,6 +116,8 @@ pub struct RawHead<'a> {
     pub reason: Option<Text<'a>>,
     /// What was done.
     pub title: Option<Text<'a>>,
+    /// In a fork, how the answer came about.
+    pub via: Option<Via>,
     /// The hash of the line before.
     pub prev: Option<Text<'a>>,
 }
@@ -231,6 +233,11 @@ impl<'a> RawHead<'a> {
             Key::TO => value.text_into(&mut self.to),
             Key::REASON => value.text_into(&mut self.reason),
             Key::TITLE => value.text_into(&mut self.title),
+            Key::VIA => value.word_into(|word| {
+                let word = std::str::from_utf8(word).ok()?;
+                self.via = Some(Via::parse(word)?);
+                Some(())
+            }),
             Key::PREV => value.text_into(&mut self.prev),
             _ => Put::NotHead,
         }

@@ -43,6 +43,7 @@ impl Key {
     pub(super) const TO: Self = Self::of(b"to");
     pub(super) const REASON: Self = Self::of(b"reason");
     pub(super) const TITLE: Self = Self::of(b"title");
+    pub(super) const VIA: Self = Self::of(b"via");
     pub(super) const PREV: Self = Self::of(b"prev");
 
     /// The key of a name. Names that no field of the head can have share one.
