@@ -5,7 +5,8 @@
 //! blobs on demand, [`IndexCache`] keeps what was read of a large one, [`FollowState`] and
 //! [`Watch`] say how it grows. [`Recorder`] writes.
 //! [`verify`](fn@verify) finds all that is wrong, [`compact`](fn@compact) writes a tape again,
-//! smaller. [`Manifest`] is the plain tree of files that those three share.
+//! smaller. [`Shared`] is what a fork shares with its parent, and [`Stitched`] the bytes of both as
+//! those of one tape. [`Manifest`] is the plain tree of files that those three share.
 //!
 //! Nothing here knows what an edit tool does or what a file holds at a step: that is the
 //! layer above. Nothing here runs a command, opens a connection or reads a configuration.
@@ -15,6 +16,7 @@ mod bytes;
 pub(crate) mod cache;
 mod compact;
 mod follow;
+mod fork;
 mod heads;
 mod index;
 mod lines;
@@ -25,6 +27,7 @@ mod read_ahead;
 mod recorder;
 mod scan;
 mod seen;
+mod stitched;
 mod verify;
 mod watch;
 pub mod wire;
@@ -40,6 +43,7 @@ pub use bytes::TapeBytes;
 pub use cache::IndexCache;
 pub use compact::{CompactError, CompactOptions, Compacted, compact, compact_telling};
 pub use follow::{Change, FollowState};
+pub use fork::{Shared, header_of};
 pub use index::{
     AgentEntry, AgentStretch, BlobId, BlobTable, BranchEntry, BranchKind, EventEntry, Events,
     Growth, Index, IndexSink, Indexed, Lane, StepEntry, StepFlags, StepTotal, Steps,
@@ -53,6 +57,7 @@ pub use recorder::{
     OnFailure, RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Untimed, build,
 };
 pub use scan::{Record, ScanEnd, ScanSink, scan};
+pub use stitched::Stitched;
 pub use verify::{ContentStats, SnapshotStats, Verified, VerifyStats, verify};
 pub use watch::Watch;
 pub use wire::v1::{effect_event, effect_of, frame_event, frame_of};

@@ -23,7 +23,7 @@ const FIXTURES: &[(&str, u32, u32, &str, &str)] = &[
     ("full", 52, 12, "", "50 recorded-gap"),
     ("other-order", 5, 2, "", ""),
     ("unknown", 5, 2, "", ""),
-    ("fork", 5, 1, "", ""),
+    ("fork", 6, 2, "2 missing-seq", ""),
     ("empty", 0, 0, "", ""),
     ("torn", 5, 2, "6 torn-tail", ""),
     (

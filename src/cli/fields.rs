@@ -55,12 +55,16 @@ pub(super) fn with_path_bytes(path: &[u8], more: Value) -> Value {
 
 /// A problem, as `verify` and `log` print it.
 pub(super) fn problem(problem: &Problem) -> Value {
-    json!({
+    let mut object = json!({
         "line": problem.line,
         "offset": problem.offset,
         "kind": problem.kind.as_str(),
         "message": problem.message,
-    })
+    });
+    if let Some(file) = &problem.file {
+        object["file"] = (**file).into();
+    }
+    object
 }
 
 /// Permission bits as a tape writes them.

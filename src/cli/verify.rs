@@ -28,7 +28,10 @@ pub(super) struct Args {
 const HELP: &str = "\
 Ends with code 1 if there is a problem.
 
-JSON, one object: events, steps, problems (each: line, from 1; offset, in bytes; kind; message);
+Of a fork, what it shares with its parent is checked, too, and that this is the parent it left.
+
+JSON, one object: events, steps, problems (each: line, from 1; offset, in bytes; kind; message;
+file, where it is one of a fork's parents);
 with --stats also stats: bytes, file_events, file_bytes (of their lines), contents (how many by
 how they travel, and decoded_bytes), snapshots (count, bytes; longest_way and mean_way: bytes of
 file events from a snapshot to an event; mean_way_without: from the start of the tape).";

@@ -394,12 +394,15 @@ impl Provenance {
 }
 
 fn problem(value: &Value) -> Option<Problem> {
-    Some(Problem {
-        line: value.get("line")?.as_u64()?,
-        offset: value.get("offset")?.as_u64()?,
-        kind: ProblemKind::parse(value.get("kind")?.as_str()?)?,
-        message: value.get("message")?.as_str()?.to_owned(),
-    })
+    let (line, offset) = (value.get("line")?, value.get("offset")?);
+    let kind = ProblemKind::parse(value.get("kind")?.as_str()?)?;
+    let message = value.get("message")?.as_str()?;
+    Some(Problem::new(
+        line.as_u64()?,
+        offset.as_u64()?,
+        kind,
+        message,
+    ))
 }
 
 /// One sentence that counts what was kept and not understood.

@@ -149,12 +149,8 @@ impl Recording {
             Err(fault) => Err(fault),
         };
         Ok(reply.unwrap_or_else(|fault| {
-            Reply::Refused(Problem {
-                line: self.lines,
-                offset: start + fault.at as u64,
-                kind: fault.kind,
-                message: fault.message,
-            })
+            let offset = start + fault.at as u64;
+            Reply::Refused(Problem::new(self.lines, offset, fault.kind, fault.message))
         }))
     }
 

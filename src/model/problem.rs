@@ -1,6 +1,7 @@
 //! What could not be read, where, and why. A row in a report, never an abort.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The sort of a problem, with a fixed word for scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -136,10 +137,28 @@ pub struct Problem {
     pub kind: ProblemKind,
     /// One sentence for a person. It may quote the file: sanitise before printing.
     pub message: String,
+    /// The file, where it is not the one that was opened: of a fork, that of a parent.
+    pub file: Option<Arc<str>>,
+}
+
+impl Problem {
+    /// A problem of the file that was opened.
+    pub fn new(line: u64, offset: u64, kind: ProblemKind, message: impl Into<String>) -> Self {
+        Self {
+            line,
+            offset,
+            kind,
+            message: message.into(),
+            file: None,
+        }
+    }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{file}, ")?;
+        }
         write!(
             f,
             "line {} (byte {}): {}",

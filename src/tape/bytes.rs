@@ -1,4 +1,4 @@
-//! Where the bytes of a tape come from: a file, or memory.
+//! Where the bytes of a tape come from: a file, memory, or, of a fork, several of these.
 //!
 //! Only reads at an offset, so that one open tape serves many threads. Never writes.
 
@@ -6,6 +6,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::sync::{Arc, PoisonError, RwLock};
+
+use super::stitched::{Dropped, Stitched};
+use crate::model::{LineHash, Problem};
 
 /// The bytes of a tape.
 #[derive(Clone, Debug)]
@@ -16,6 +19,8 @@ pub enum TapeBytes {
     Memory(Arc<[u8]>),
     /// A tape that is being recorded into memory.
     Growing(Arc<RwLock<Vec<u8>>>),
+    /// A fork, with the lines that it shares with its parent.
+    Stitched(Arc<Stitched>),
 }
 
 impl TapeBytes {
@@ -28,6 +33,7 @@ impl TapeBytes {
                 let bytes = bytes.read().unwrap_or_else(PoisonError::into_inner);
                 Ok(bytes.len() as u64)
             }
+            Self::Stitched(stitched) => stitched.len(),
         }
     }
 
@@ -50,6 +56,7 @@ impl TapeBytes {
                 let bytes = bytes.read().unwrap_or_else(PoisonError::into_inner);
                 Ok(copy_at(&bytes, offset, buffer))
             }
+            Self::Stitched(stitched) => stitched.read_at(offset, buffer),
         }
     }
 
@@ -65,6 +72,70 @@ impl TapeBytes {
             }
         }
         Ok(buffer)
+    }
+
+    /// The offset of the next newline from here on; the end where there is none.
+    pub(super) fn line_end(&self, offset: u64) -> io::Result<u64> {
+        let mut at = offset;
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let count = self.read_at(at, &mut buffer)?;
+            if count == 0 {
+                return Ok(at);
+            }
+            match memchr::memchr(b'\n', buffer.split_at(count).0) {
+                Some(found) => return Ok(at + found as u64),
+                None => at += count as u64,
+            }
+        }
+    }
+
+    /// The line whose newline stands before this offset, without it.
+    pub(super) fn line_before(&self, offset: u64) -> io::Result<Vec<u8>> {
+        const BLOCK: u64 = 1 << 16;
+        let newline = offset.saturating_sub(1);
+        let mut from = newline;
+        while from > 0 {
+            let start = from.saturating_sub(BLOCK);
+            let block = self.read_exact_at(start, (from - start) as usize)?;
+            if let Some(found) = memchr::memrchr(b'\n', &block) {
+                from = start + found as u64 + 1;
+                break;
+            }
+            from = start;
+        }
+        let len = usize::try_from(newline - from).map_err(io::Error::other)?;
+        self.read_exact_at(from, len)
+    }
+
+    /// Of a fork, what `prev` of the line at this offset has to be, where another file begins
+    /// there: the hash of the line before it in that one.
+    pub(super) fn chains_to(&self, offset: u64) -> Option<LineHash> {
+        match self {
+            Self::Stitched(stitched) => stitched.chains_to(offset),
+            _ => None,
+        }
+    }
+
+    /// Of a fork, what was dropped of the history that it shares.
+    pub(super) fn dropped(&self) -> Option<Dropped> {
+        match self {
+            Self::Stitched(stitched) => Some(stitched.dropped()),
+            _ => None,
+        }
+    }
+
+    /// Whether a fork's shared lines are among them.
+    pub(super) const fn is_stitched(&self) -> bool {
+        matches!(self, Self::Stitched(_))
+    }
+
+    /// A problem that was found in them, with its place in the file that it lies in.
+    pub(super) fn in_its_file(&self, problem: Problem) -> Problem {
+        match self {
+            Self::Stitched(stitched) => stitched.in_its_file(problem),
+            _ => problem,
+        }
     }
 }
 

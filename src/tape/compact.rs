@@ -5,6 +5,7 @@
 //! before anybody is told that it is there.
 
 mod history;
+mod remark;
 mod rewriter;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ use crate::model::{
     Body, Event, Kind, LineHash, Problem, ProblemKind, Progress, Seq, StepNumber, Tell,
 };
 use history::Cut;
+pub(super) use remark::CompactRemark;
 use rewriter::Rewriter;
 
 /// What compacting did.

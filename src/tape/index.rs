@@ -29,6 +29,7 @@ pub use steps::{Lane, StepEntry, StepFlags, Steps};
 pub use totals::StepTotal;
 
 use crate::model::{BlobHash, Problem, StepNumber};
+use crate::tape::stitched::Dropped;
 use grouper::Grouper;
 
 /// How a transaction stands.
@@ -80,7 +81,6 @@ pub struct Index {
     branch_numbers: HashMap<Box<[u8]>, u16>,
     agent_numbers: HashMap<Box<[u8]>, u16>,
     last_t: u64,
-    is_fork: bool,
     /// The first event that was kept when a tape's history was dropped.
     kept_from: u64,
     last_was_orphan: bool,
@@ -109,7 +109,6 @@ impl Default for Index {
             branch_numbers: HashMap::new(),
             agent_numbers: HashMap::new(),
             last_t: 0,
-            is_fork: false,
             kept_from: 0,
             last_was_orphan: false,
             is_crowded: false,
@@ -118,11 +117,11 @@ impl Default for Index {
 }
 
 impl Index {
-    /// The history before this event was dropped, with so many steps of the main line.
-    fn keep_from(&mut self, seq: u64, steps: u32) {
-        self.kept_from = seq;
+    /// A part of the history was dropped, with so many steps of the main line.
+    fn keep_from(&mut self, dropped: Dropped) {
+        self.kept_from = dropped.kept_from;
         if let Some(main) = self.branches.first_mut() {
-            main.inherited = steps;
+            main.inherited = dropped.steps;
         }
     }
 

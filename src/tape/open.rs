@@ -126,17 +126,28 @@ impl Tape {
 
     /// Every problem, that of a last line without a newline among them.
     pub fn problems(&self) -> Vec<Problem> {
+        let problems = self.problems_by_offset().into_iter();
+        problems
+            .map(|problem| self.bytes.in_its_file(problem))
+            .collect()
+    }
+
+    /// The same, with their places among all bytes of a fork.
+    pub(super) fn problems_by_offset(&self) -> Vec<Problem> {
         let mut problems = self.index.problems.clone();
         if self.has_torn_tail() {
-            problems.push(Problem {
-                line: self.end.lines + 1,
-                offset: self.end.offset,
-                kind: ProblemKind::TornTail,
-                message: format!(
-                    "the last line has no newline; its {} bytes are not counted",
-                    self.end.torn
-                ),
-            });
+            let ScanEnd {
+                offset,
+                lines,
+                torn,
+            } = self.end;
+            let message = format!("the last line has no newline; its {torn} bytes are not counted");
+            problems.push(Problem::new(
+                lines + 1,
+                offset,
+                ProblemKind::TornTail,
+                message,
+            ));
         }
         problems
     }

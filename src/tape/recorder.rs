@@ -50,6 +50,7 @@
 mod budget;
 mod clock;
 mod flusher;
+mod fork;
 mod lock;
 mod options;
 mod resume;
@@ -88,13 +89,34 @@ pub struct Recorder {
     written: Written,
     packer: Packer,
     clock: Clock,
-    is_fork: bool,
+    history: History,
     next_seq: u64,
     last_t: Micros,
     prev: Option<LineHash>,
     failure: Option<Failure>,
     lost: u64,
     gap_snapshot_is_due: bool,
+}
+
+/// What a recorder knows of the events before those that it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum History {
+    /// All: they stand on the tape.
+    Own,
+    /// All: those that a fork shares stand on its parent's tape.
+    Shared,
+    /// Nothing of those that a fork shares.
+    Unknown,
+}
+
+impl History {
+    /// What is known of a tape that is looked at alone.
+    const fn of(header: &Header) -> Self {
+        match header.parent {
+            None => Self::Own,
+            Some(_) => Self::Unknown,
+        }
+    }
 }
 
 /// Why events cannot be written just now, or could not be for a while.
@@ -124,10 +146,7 @@ impl Recorder {
             Untimed::AsBefore => Clock::Still,
         };
         let sink = Sink::create(path)?;
-        if options.sync != SyncPolicy::None {
-            // Events on disk are of no use in a file that has no name there.
-            sync_directory_of(path).map_err(|source| open_error(path, source))?;
-        }
+        sync_new(path, options.sync)?;
         Self::begin(sink, header, clock, options)
     }
 
@@ -152,7 +171,7 @@ impl Recorder {
         let tape = Tape::read(sink.bytes(), &mut ()).map_err(RecordError::Write)?;
         let mut recorder = Self {
             clock,
-            is_fork: header.parent.is_some(),
+            history: History::of(&header),
             ..Self::new(sink, tape, options).map_err(RecordError::Write)?
         };
         let parent = header.parent.as_ref().map(|parent| parent.seq);
@@ -183,7 +202,7 @@ impl Recorder {
             written: Written::default(),
             packer: Packer::new(Effort::Quick)?,
             clock: Clock::Still,
-            is_fork: false,
+            history: History::Own,
             next_seq: 0,
             last_t: 0,
             prev: None,
@@ -244,7 +263,7 @@ impl Recorder {
     /// Of a file that something may have changed unseen it tells no content. Fails between a
     /// call and its result, inside a transaction, and on a fork's tape.
     pub fn snapshot(&mut self, reason: SnapshotReason) -> Result<Seq, RecordError> {
-        if self.is_fork {
+        if self.history != History::Own {
             return Err(RecordError::Fork);
         }
         if !self.written.calls.is_quiet() {
@@ -311,9 +330,10 @@ impl Recorder {
         }
     }
 
-    /// The bytes of the tape, for reading: all that has been recorded, while more is.
+    /// The bytes of the tape, for reading: all that has been recorded, while more is; of a
+    /// fork, with the lines that it shares.
     pub fn bytes(&self) -> TapeBytes {
-        self.sink.bytes()
+        self.tape.bytes.clone()
     }
 
     /// How many events were lost because they could not be written.
@@ -327,7 +347,7 @@ impl Recorder {
     }
 
     fn takes_snapshots(&self) -> bool {
-        self.options.snapshots == SnapshotPolicy::Budget && !self.is_fork
+        self.options.snapshots == SnapshotPolicy::Budget && self.history == History::Own
     }
 
     /// Writes the snapshot that should stand before an event like this one.
@@ -419,13 +439,18 @@ pub fn build(
         .map_err(RecordError::Write)
 }
 
-/// Waits until the name of a file is on disk.
-fn sync_directory_of(path: &Path) -> std::io::Result<()> {
+/// Waits until the name of a new tape is on disk: events there are of no use in a file that has
+/// no name.
+fn sync_new(path: &Path, sync: SyncPolicy) -> Result<(), RecordError> {
+    if sync == SyncPolicy::None {
+        return Ok(());
+    }
     let directory = match path.parent() {
         Some(directory) if !directory.as_os_str().is_empty() => directory,
         _ => Path::new("."),
     };
-    std::fs::File::open(directory)?.sync_all()
+    let synced = std::fs::File::open(directory).and_then(|directory| directory.sync_all());
+    synced.map_err(|source| open_error(path, source))
 }
 
 /// How many bytes a snapshot takes at most beside its directories.

@@ -333,10 +333,5 @@ fn implied_blob(line: &super::wire::Line<'_>) -> Option<BlobHash> {
 }
 
 fn problem(line: u64, offset: u64, kind: ProblemKind, message: String) -> Problem {
-    Problem {
-        line,
-        offset,
-        kind,
-        message,
-    }
+    Problem::new(line, offset, kind, message)
 }

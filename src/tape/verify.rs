@@ -52,8 +52,9 @@ pub fn verify(bytes: TapeBytes, tell: &mut Tell<'_>) -> io::Result<Verified> {
         tell,
         is_broken_off: false,
         line_before: None,
+        bytes: bytes.clone(),
         knows_steps: true,
-        is_fork: false,
+        is_alone: false,
         problems: Vec::new(),
         contents: Contents::default(),
         references: References::default(),
@@ -65,24 +66,26 @@ pub fn verify(bytes: TapeBytes, tell: &mut Tell<'_>) -> io::Result<Verified> {
         mut problems,
         contents,
         tally,
-        is_fork,
+        is_alone,
         is_broken_off,
         ..
     } = walk;
     if !is_broken_off {
         contents.finish(&tape, |place, (kind, message)| {
             // What a fork does not hold, its parent does.
-            if !(is_fork && kind == ProblemKind::MissingBlob) {
+            if !(is_alone && kind == ProblemKind::MissingBlob) {
                 problems.push(place.problem(kind, message));
             }
         })?;
     }
-    problems.extend(tape.problems());
+    problems.extend(tape.problems_by_offset());
     problems.sort_by_key(|problem| (problem.line, problem.offset));
+    let problems = problems.into_iter();
+    let problems = problems.map(|problem| tape.bytes.in_its_file(problem));
     Ok(Verified {
         events: tape.index.events.len(),
         steps: tape.index.steps.len(),
-        problems,
+        problems: problems.collect(),
         stats: tally.finish(tape.end.offset),
         is_complete: !is_broken_off,
     })
@@ -97,12 +100,7 @@ struct Place {
 
 impl Place {
     fn problem(self, kind: ProblemKind, message: String) -> Problem {
-        Problem {
-            line: self.line,
-            offset: self.offset,
-            kind,
-            message,
-        }
+        Problem::new(self.line, self.offset, kind, message)
     }
 }
 
@@ -113,9 +111,11 @@ struct Walk<'a> {
     tell: &'a mut Tell<'a>,
     is_broken_off: bool,
     line_before: Option<LineHash>,
-    /// The steps are those that the writer saw: this is no fork, and nothing was lost yet.
+    bytes: TapeBytes,
+    /// The steps are those that the writer saw: this is no fork alone, and nothing was lost yet.
     knows_steps: bool,
-    is_fork: bool,
+    /// It is a fork without what it shares with its parent.
+    is_alone: bool,
     problems: Vec<Problem>,
     contents: Contents,
     references: References,
@@ -165,8 +165,9 @@ impl IndexSink for Walk<'_> {
             offset: record.offset,
         };
         let event = decode_event(&line);
-        self.is_fork |= matches!(&event.body, Body::Tape(header) if header.parent.is_some());
-        self.knows_steps &= !self.is_fork;
+        let is_fork = matches!(&event.body, Body::Tape(header) if header.parent.is_some());
+        self.is_alone |= is_fork && !self.bytes.is_stitched();
+        self.knows_steps &= !self.is_alone;
         self.head(index, indexed, &line, place);
         self.event(index, &event, seq, place);
         self.tally.take(&event.body, len as u64 + 1);
@@ -202,6 +203,8 @@ impl Walk<'_> {
         let hash = LineHash::of(line);
         // A line that stands twice is told by the index.
         let before = self.line_before.replace(hash);
+        // Where another file begins, its own line before is meant.
+        let before = self.bytes.chains_to(place.offset).or(before);
         let Some(before) = before.filter(|before| *before != hash) else {
             return;
         };
@@ -262,7 +265,7 @@ impl Walk<'_> {
                 .push(place.problem(ProblemKind::RecordedGap, why.clone()));
         }
         if let Some((kind, message)) = self.references.check(seq, event)
-            && !self.is_fork
+            && !self.is_alone
         {
             self.problems.push(place.problem(kind, message));
         }

@@ -344,12 +344,9 @@ impl<S: EventSink> Importer<S> {
             Some(agent) => format!("sub-agent {agent}: {message}"),
             None => message,
         };
-        self.report.problems.push(Problem {
-            line: at.line,
-            offset: at.offset,
-            kind,
-            message,
-        });
+        self.report
+            .problems
+            .push(Problem::new(at.line, at.offset, kind, message));
     }
 }
 

@@ -204,12 +204,10 @@ impl<S: EventSink> Importer<S> {
             return Ok(());
         }
         let text = "sub-agent log not found";
-        self.report.problems.push(Problem {
-            line: 0,
-            offset: 0,
-            kind: ProblemKind::MissingPart,
-            message: format!("{text}: {id}"),
-        });
+        let message = format!("{text}: {id}");
+        self.report
+            .problems
+            .push(Problem::new(0, 0, ProblemKind::MissingPart, message));
         count(&mut self.report.lost, "logs of sub-agents");
         let note = Body::Note {
             text: format!("{text}: {id}"),

@@ -53,6 +53,9 @@ impl Index {
                 }
             }
             self.steps.flag(step, flags_of(kind, head, lane));
+            if let Some(via) = head.via {
+                self.steps.came_about(step, via);
+            }
         }
         self.last_t = head.t.unwrap_or(self.last_t);
         self.events.push(

@@ -119,7 +119,7 @@ impl Events {
     }
 
     /// The position of the event with this number that stands on the tape.
-    pub(super) fn recorded(&self, seq: Seq) -> Option<u32> {
+    pub(in crate::tape) fn recorded(&self, seq: Seq) -> Option<u32> {
         if let Some(position) = self.late.get(&seq.0) {
             return Some(*position);
         }
@@ -131,7 +131,7 @@ impl Events {
     }
 
     /// The highest number that stands on the tape.
-    pub(super) const fn highest(&self) -> Option<u64> {
+    pub(in crate::tape) const fn highest(&self) -> Option<u64> {
         self.highest
     }
 

@@ -29,7 +29,6 @@ impl Keep for Index {
             u64::from(self.current_line),
             self.last_t,
             self.kept_from,
-            u64::from(self.is_fork),
             u64::from(self.last_was_orphan),
             u64::from(self.is_crowded),
         ]);
@@ -46,7 +45,7 @@ impl Keep for Index {
         let problems = read_problems(from);
         let grouper = Grouper::read(from);
         let [branch_numbers, agent_numbers] = [(); 2].map(|()| read_numbers(from));
-        let [line, last_t, kept_from, is_fork, was_orphan, is_crowded] = from.numbers::<u64, 6>();
+        let [line, last_t, kept_from, was_orphan, is_crowded] = from.numbers::<u64, 5>();
         Self {
             events,
             steps,
@@ -61,7 +60,6 @@ impl Keep for Index {
             branch_numbers,
             agent_numbers,
             last_t,
-            is_fork: is_fork == 1,
             kept_from,
             last_was_orphan: was_orphan == 1,
             is_crowded: is_crowded == 1,
@@ -121,12 +119,9 @@ fn read_problems(from: &mut Reader) -> Vec<Problem> {
     let messages: Vec<Box<[u8]>> = from.lists().collect();
     from.require(rows.len() == messages.len());
     let problem = |([line, offset, kind], message): (&[u64; 3], Box<[u8]>)| {
-        Some(Problem {
-            line: *line,
-            offset: *offset,
-            kind: *ProblemKind::ALL.get(*kind as usize)?,
-            message: String::from_utf8_lossy(&message).into_owned(),
-        })
+        let kind = *ProblemKind::ALL.get(*kind as usize)?;
+        let message = String::from_utf8_lossy(&message);
+        Some(Problem::new(*line, *offset, kind, message))
     };
     let problems: Vec<Problem> = rows.iter().zip(messages).filter_map(problem).collect();
     from.require(problems.len() == rows.len());

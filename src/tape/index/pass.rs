@@ -9,9 +9,11 @@ use super::steps::StepFlags;
 use super::{BlobId, Index};
 use crate::model::{Kind, Problem, ProblemKind, Seq};
 use crate::tape::TapeBytes;
+use crate::tape::compact::CompactRemark;
 use crate::tape::lines::{Piece, read_line};
 use crate::tape::read_ahead::Block;
 use crate::tape::scan::{Record, ScanEnd, ScanSink, Walk, is_event, take_line_carefully};
+use crate::tape::stitched::Dropped;
 use crate::tape::wire::RawHead;
 use crate::tape::wire::v1::parse_record;
 
@@ -140,7 +142,7 @@ impl<S: IndexSink> ScanSink for Pass<'_, S> {
             let expected = self.expected_seq();
             // What a compacted tape dropped on purpose is not missing.
             let expected = expected.max(self.index.kept_from.min(seq));
-            if seq > expected && !self.follows_a_parent() {
+            if seq > expected {
                 self.miss(&record, expected, seq);
             }
         } else if highest.is_some_and(|highest| seq <= highest) {
@@ -188,8 +190,9 @@ impl<S: IndexSink> Pass<'_, S> {
             return self.report(record, ProblemKind::BadHeader, text.to_owned());
         }
         let header = record.whole.map(Header::of).unwrap_or_default();
-        self.index.is_fork = header.has_parent;
-        self.index.keep_from(header.kept_from, header.steps);
+        // What a fork shares may be of a tape whose history was dropped.
+        let dropped = self.bytes.dropped().unwrap_or(header.dropped);
+        self.index.keep_from(dropped);
         if header.format != "1" {
             let text = format!(
                 "the tape is of format {}; it is read as far as it is like format 1",
@@ -199,18 +202,11 @@ impl<S: IndexSink> Pass<'_, S> {
         }
     }
 
-    /// A fork's first event has its parent's number plus one.
-    fn follows_a_parent(&self) -> bool {
-        self.index.events.len() == 1 && self.index.is_fork
-    }
-
     fn report(&mut self, record: &Record<'_>, kind: ProblemKind, message: String) {
-        self.index.problems.push(Problem {
-            line: record.line_number,
-            offset: record.offset,
-            kind,
-            message,
-        });
+        let (line, offset) = (record.line_number, record.offset);
+        self.index
+            .problems
+            .push(Problem::new(line, offset, kind, message));
     }
 
     fn miss(&mut self, record: &Record<'_>, from: u64, to: u64) {
@@ -224,7 +220,7 @@ impl<S: IndexSink> Pass<'_, S> {
 
     fn repeated(&mut self, record: &Record<'_>, known: u32, seq: u64) -> ControlFlow<()> {
         let read = |offset: u64| {
-            let end = self.line_end(offset);
+            let end = self.bytes.line_end(offset).ok()?;
             let len = usize::try_from(end - offset).ok()?;
             self.bytes.read_exact_at(offset, len).ok()
         };
@@ -242,19 +238,6 @@ impl<S: IndexSink> Pass<'_, S> {
             self.gap(record.offset, seq);
         }
         ControlFlow::Continue(())
-    }
-
-    /// The offset of the newline of the line that begins here.
-    fn line_end(&self, offset: u64) -> u64 {
-        let mut at = offset;
-        let mut buffer = vec![0; 1 << 16];
-        while let Ok(count @ 1..) = self.bytes.read_at(at, &mut buffer) {
-            match memchr::memchr(b'\n', buffer.split_at(count).0) {
-                Some(found) => return at + found as u64,
-                None => at += count as u64,
-            }
-        }
-        at
     }
 
     /// Reads the line before `end` with all care, if only its head was read so far: a
@@ -278,25 +261,24 @@ impl<S: IndexSink> Pass<'_, S> {
             Some(Piece::Record(_)) | None => return,
             Some(Piece::Bad(range, kind, reason)) => {
                 let message = format!("the line is damaged behind its head: {reason}");
-                self.index.problems.push(Problem {
-                    line: line_number,
-                    offset,
-                    kind: *kind,
-                    message,
-                });
+                self.index
+                    .problems
+                    .push(Problem::new(line_number, offset, *kind, message));
                 self.flag_last_step();
                 range.end
             }
         };
         let rest = line.get(first_end..).unwrap_or_default();
         if !rest.trim_ascii().is_empty() {
-            self.index.problems.push(Problem {
-                line: line_number,
-                offset: offset + first_end as u64,
-                kind: ProblemKind::GluedRecords,
-                message: "another record stands on the same line; both were read".to_owned(),
-            });
-            let _ = take_line_carefully(rest, offset + first_end as u64, line_number, self);
+            let offset = offset + first_end as u64;
+            let text = "another record stands on the same line; both were read";
+            self.index.problems.push(Problem::new(
+                line_number,
+                offset,
+                ProblemKind::GluedRecords,
+                text,
+            ));
+            let _ = take_line_carefully(rest, offset, line_number, self);
         }
     }
 
@@ -344,17 +326,10 @@ fn unproven(record: &Record<'_>) -> Option<(u64, u64)> {
     is_head_only.then_some((record.offset, record.line_number))
 }
 
-/// Steps that a header may say were dropped: who goes through all numbers must come to an end.
-const MAX_STEPS: u64 = 1 << 24;
-
 /// What the pass wants to know of a header.
 struct Header {
     format: String,
-    has_parent: bool,
-    /// Of a tape whose history was dropped: the first event that was kept, and how many steps
-    /// there were before it.
-    kept_from: u64,
-    steps: u32,
+    dropped: Dropped,
 }
 
 impl Default for Header {
@@ -362,9 +337,7 @@ impl Default for Header {
     fn default() -> Self {
         Self {
             format: "1".to_owned(),
-            has_parent: false,
-            kept_from: 0,
-            steps: 0,
+            dropped: Dropped::default(),
         }
     }
 }
@@ -378,13 +351,9 @@ impl Header {
         for (key, raw) in &line.content {
             match &**key {
                 "format" => header.format = raw.get().chars().take(16).collect(),
-                "parent" => header.has_parent = raw.get() != "null",
                 "compacted" => {
                     let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-                    let number = |key: &str| value.get(key).and_then(Value::as_u64);
-                    header.kept_from = number("kept_from").unwrap_or_default();
-                    let steps = number("steps").unwrap_or_default();
-                    header.steps = steps.min(MAX_STEPS) as u32;
+                    header.dropped = CompactRemark::of_value(&value).dropped;
                 }
                 _ => {}
             }

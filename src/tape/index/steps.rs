@@ -4,7 +4,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::totals::{BLOCK, StepTotal};
-use crate::model::{Outcome, StepKind};
+use crate::model::{Outcome, StepKind, Via};
 use crate::tape::cache::{Column, Keep, Reader, Writer};
 
 /// What else is known of a step.
@@ -80,6 +80,8 @@ pub struct Steps {
     lane_numbers: HashMap<Lane, u16, FixedState>,
     far: HashMap<u32, u32, FixedState>,
     late: HashMap<u32, u32, FixedState>,
+    /// Of a fork, how the answers of its own steps came about.
+    vias: HashMap<u32, Via, FixedState>,
     /// What each block of them holds.
     pub(super) totals: Vec<StepTotal>,
 }
@@ -122,6 +124,15 @@ impl Steps {
         self.packed
             .get(step as usize)
             .map_or(Outcome::None, |packed| Packed(*packed).outcome())
+    }
+
+    /// How the answer of a fork's step came about.
+    pub fn via(&self, step: u32) -> Option<Via> {
+        self.vias.get(&step).copied()
+    }
+
+    pub(super) fn came_about(&mut self, step: u32, via: Via) {
+        self.vias.insert(step, via);
     }
 
     /// How many steps were opened before an event.
@@ -222,6 +233,7 @@ impl Keep for Steps {
         out.column(&self.lane_table.iter().map(lane).collect::<Vec<_>>());
         out.pairs(self.far.iter().map(|(step, position)| (*step, *position)));
         out.pairs(self.late.iter().map(|(step, position)| (*step, *position)));
+        out.pairs(self.vias.iter().map(|(step, via)| (*step, *via as u8)));
         StepTotal::write_all(&self.totals, out);
     }
 
@@ -233,6 +245,8 @@ impl Keep for Steps {
         let lane_table: Vec<Lane> = table.iter().copied().map(lane).collect();
         let lane_numbers = lane_table.iter().copied().zip(0..).collect();
         let (far, late) = (from.pairs().collect(), from.pairs().collect());
+        let via = |(step, code): (u32, u8)| Some((step, Via::from_code(code)?));
+        let vias = from.pairs().filter_map(via).collect();
         let totals = StepTotal::read_all(from);
         let others = [&settled, &packed, &lanes];
         from.require(
@@ -250,6 +264,7 @@ impl Keep for Steps {
             lane_numbers,
             far,
             late,
+            vias,
             totals,
         }
     }

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use super::clock::Clock;
 use super::sink::{Sink, open_error};
 use super::written::Scanned;
-use super::{RecordError, Recorder, RecorderOptions};
+use super::{History, RecordError, Recorder, RecorderOptions};
 use crate::model::{Body, Event, Kind, LineHash};
+use crate::tape::Tape;
 use crate::tape::scan::ScanEnd;
-use crate::tape::{Tape, TapeBytes};
 
 pub(super) fn resume(path: &Path, options: RecorderOptions) -> Result<Recorder, RecordError> {
     let mut sink = Sink::open(path)?;
@@ -27,7 +27,7 @@ pub(super) fn resume(path: &Path, options: RecorderOptions) -> Result<Recorder, 
     };
     tape.end.torn = 0;
     let header = tape.header().map_err(failed)?;
-    let last_line = last_line(&tape.bytes, tape.end).map_err(failed)?;
+    let last_line = tape.bytes.line_before(tape.end.offset).map_err(failed)?;
     let last = tape.index.events.len().saturating_sub(1);
     let next_seq = match (&header.parent, last) {
         (Some(parent), 0) => parent.seq.0 + 1,
@@ -36,7 +36,7 @@ pub(super) fn resume(path: &Path, options: RecorderOptions) -> Result<Recorder, 
     let last_t = tape.index.events.get(last).map_or(0, |event| event.t);
     let mut recorder = Recorder {
         clock: Clock::going_on(header.started, last_t),
-        is_fork: header.parent.is_some(),
+        history: History::of(&header),
         next_seq,
         last_t,
         prev: Some(LineHash::of(&last_line)),
@@ -92,22 +92,4 @@ fn aside_path(path: &Path, offset: u64, bytes: &[u8]) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         }
     }
-}
-
-/// The bytes of the last whole line, without its newline.
-fn last_line(bytes: &TapeBytes, end: ScanEnd) -> io::Result<Vec<u8>> {
-    const BLOCK: u64 = 1 << 16;
-    let newline = end.offset.saturating_sub(1);
-    let mut from = newline;
-    while from > 0 {
-        let start = from.saturating_sub(BLOCK);
-        let block = bytes.read_exact_at(start, (from - start) as usize)?;
-        if let Some(found) = memchr::memrchr(b'\n', &block) {
-            from = start + found as u64 + 1;
-            break;
-        }
-        from = start;
-    }
-    let len = usize::try_from(newline - from).map_err(io::Error::other)?;
-    bytes.read_exact_at(from, len)
 }

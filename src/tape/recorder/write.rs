@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{Failure, OnFailure, RecordError, Recorder, SyncPolicy};
+use super::{Failure, History, OnFailure, RecordError, Recorder, SyncPolicy};
 use crate::model::{BlobHash, Body, Content, Event, FileOp, Kind, LineHash, Seq};
 use crate::tape::blobs::{BlobSource as _, MAX_CHAIN};
 use crate::tape::manifest::Node;
@@ -111,8 +111,8 @@ impl Recorder {
         let head = scan_head(draft.head()).unwrap_or_default();
         let indexed = index.push(&head, kind, offset, seq, None);
         let step = indexed.step.and_then(|step| index.number_of(step));
-        // A fork's steps go on from its parent's, which are not known here.
-        if let Some(step) = step.filter(|_| !self.is_fork) {
+        // A fork's steps go on from its parent's.
+        if let Some(step) = step.filter(|_| self.history != History::Unknown) {
             draft.put_step(step);
         }
         let mut line = draft.finish(event, stored);

@@ -1,0 +1,75 @@
+//! Beginning a fork: a tape that goes on behind lines of another one.
+//!
+//! What the shared lines say is read once, so that the fork's steps, contents and calls go on
+//! from there. The parent is only read.
+
+use std::path::Path;
+
+use super::clock::Clock;
+use super::written::Scanned;
+use super::{History, RecordError, Recorder, RecorderOptions, Sink, Untimed, sync_new};
+use crate::model::{Header, Parent};
+use crate::tape::{Shared, Tape};
+
+impl Recorder {
+    /// Begins a fork at `path`, with mode 0600, behind the lines that it shares. A file that is
+    /// there is never written over. `parent_path` is where the header says that its parent
+    /// lies.
+    ///
+    /// The first event has the number behind the last shared one. Contents that stand on
+    /// shared lines are named and not carried again. Costs one reading of the shared lines.
+    pub fn fork(
+        path: &Path,
+        shared: &Shared,
+        parent_path: Option<String>,
+        header: Header,
+        options: RecorderOptions,
+    ) -> Result<Self, RecordError> {
+        let sink = Sink::create(path)?;
+        sync_new(path, options.sync)?;
+        let started = header.started;
+        let mut recorder = Self::begin_fork(sink, shared, parent_path, header, options)?;
+        if options.untimed == Untimed::Now {
+            recorder.clock = Clock::going_on(started, recorder.last_t);
+        }
+        Ok(recorder)
+    }
+
+    /// Begins a fork in memory. Its clock stands still, as that of every tape in memory.
+    pub fn fork_in_memory(
+        shared: &Shared,
+        header: Header,
+        options: RecorderOptions,
+    ) -> Result<Self, RecordError> {
+        Self::begin_fork(Sink::memory(), shared, None, header, options)
+    }
+
+    fn begin_fork(
+        sink: Sink,
+        shared: &Shared,
+        parent_path: Option<String>,
+        header: Header,
+        options: RecorderOptions,
+    ) -> Result<Self, RecordError> {
+        let header = Header {
+            parent: Some(Parent {
+                path: parent_path,
+                ..shared.parent()
+            }),
+            ..header
+        };
+        let mut recorder = Self::begin(sink, header, Clock::Still, options)?;
+        let bytes = shared
+            .before(&recorder.sink.bytes())
+            .map_err(RecordError::Write)?;
+        let mut scanned = Scanned::new(bytes.clone());
+        recorder.tape = Tape::read(bytes, &mut scanned).map_err(RecordError::Write)?;
+        recorder.written = scanned.finish(recorder.tape.end.offset);
+        recorder.history = History::Shared;
+        let events = &recorder.tape.index.events;
+        let last = events.len().checked_sub(1);
+        let last = last.and_then(|last| events.get(last));
+        recorder.last_t = last.map_or(0, |event| event.t);
+        Ok(recorder)
+    }
+}
