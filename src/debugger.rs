@@ -8,6 +8,7 @@
 //! user's directories come in as [`Places`].
 
 mod agents;
+mod begin_fork;
 mod behind;
 mod change_list;
 mod checkout;
@@ -26,11 +27,13 @@ mod hooks;
 mod import;
 mod left;
 mod like;
+mod lineage;
 mod marks;
 mod named;
 mod notes;
 mod open;
 mod own_transaction;
+mod parents;
 mod patch;
 mod paths;
 mod reading;
@@ -60,6 +63,7 @@ pub use crate::effects::{
     Entry as LedgerEntry, Fate, MAX_REQUEST, RolledBack, Sent, Settlement, Source as EffectSource,
     Surroundings, Unfinished, UnfinishedError,
 };
+pub use begin_fork::{BeginForkError, BegunFork};
 pub use change_list::ChangeList;
 pub use checkout::{
     Checkout, CheckoutError, CheckoutOptions, CheckoutReport, CheckoutRow, Doubt, OutsideLinks,
@@ -84,6 +88,7 @@ pub use hooks::{
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};
 pub use left::{Left, LeftFocus, LeftView};
 pub use like::LikeView;
+pub use lineage::{ForkRow, LineageError};
 pub use notes::{MAX_NOTE, Notes};
 pub use open::{Debugger, IndexCache, OpenError, OpenOptions, Places, Source};
 pub use own_transaction::{

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may unwrap")]
 
+use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use jukebox::model::{Cursor, Event, Header, Outcome, Problem, Seq, TapePath};
@@ -76,7 +77,7 @@ fn story(bytes: &TapeBytes) -> (Vec<String>, Vec<String>) {
         };
         let mut files = String::new();
         state.walk(&tape.index.blobs, cursor, &mut |child| {
-            files += &format!("{:?} ", child.state);
+            let _ = write!(files, "{:?} ", child.state);
         });
         rows.push(files);
     }
@@ -106,6 +107,10 @@ fn problems(bytes: &TapeBytes) -> Vec<String> {
     verified.problems.iter().map(ToString::to_string).collect()
 }
 
+fn lines_in(tape: &[u8]) -> usize {
+    tape.split_inclusive(|byte| *byte == b'\n').count()
+}
+
 /// The lines of a tape up to the one of this event, for one whose events are all there.
 fn prefix(tape: &[u8], seq: u64) -> Vec<u8> {
     let lines = tape.split_inclusive(|byte| *byte == b'\n');
@@ -122,10 +127,10 @@ proptest! {
     #[test]
     fn a_fork_without_events_is_what_it_shares(run in any_run(), cut in any::<prop::sample::Index>()) {
         let parent = build(header("p"), run).unwrap();
-        let count = parent.iter().filter(|byte| **byte == b'\n').count();
+        let count = lines_in(&parent);
         let seq = 1 + cut.index(count - 1) as u64;
         let own = fork(&memory(&parent), seq, "f", &[]);
-        prop_assert_eq!(own.iter().filter(|byte| **byte == b'\n').count(), 1);
+        prop_assert_eq!(lines_in(&own), 1);
         prop_assert!(own.len() <= 4096);
         let whole = stitched(&memory(&parent), &own);
         let shared = memory(&prefix(&parent, seq));

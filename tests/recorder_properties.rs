@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use jukebox::model::{
-    Body, Content, Edit, EditOf, Event, FileChange, FileOp, Header, Outcome, Seq, SnapshotReason,
+    Body, Content, Edit, EditOf, Event, FileChange, Header, Outcome, Seq, SnapshotReason,
     StepNumber, TapePath,
 };
 use jukebox::tape::{

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 use super::failure::Failure;
@@ -22,6 +22,10 @@ pub(super) struct SourceArgs {
     /// the repository that the run worked in
     #[arg(long, value_name = "DIR|git:COMMIT")]
     base: Option<String>,
+    /// Of a fork, the tape that it left, where it is not found by itself; once for each of
+    /// several generations
+    #[arg(long = "parent", value_name = "FILE")]
+    parents: Vec<PathBuf>,
     /// Read all of the tape: neither use nor keep what was read of a large one before, in
     /// jukebox/index of the user's cache directory
     #[arg(long)]
@@ -81,7 +85,7 @@ impl Growth {
 impl SourceArgs {
     /// Whether anything was typed.
     pub(super) const fn has_any(&self) -> bool {
-        self.base.is_some() || self.no_cache
+        self.base.is_some() || self.no_cache || !self.parents.is_empty()
     }
 
     /// Opens a run, and tells on standard error what is wrong with it.
@@ -155,6 +159,7 @@ impl SourceArgs {
         }
         OpenOptions {
             places,
+            parents: self.parents.clone(),
             base: self.base.clone(),
             file_history: around.places.file_history_of(source),
             ..OpenOptions::default()

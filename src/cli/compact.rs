@@ -25,6 +25,9 @@ pub(super) struct Args {
     /// Drop what happened before this place, and put a snapshot of the files there
     #[arg(long, value_name = "STEP")]
     keep_from: Option<Place>,
+    /// Write a fork with all that it shares, as a tape that needs no other one
+    #[arg(long)]
+    standalone: bool,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -33,7 +36,8 @@ pub(super) struct Args {
 const HELP: &str = "\
 The new tape is verified and compared with the old one, event by event, before it is there.
 Events and steps keep their numbers, with --keep-from too. It cuts where no call, transaction or
-branch reaches over: at the step, or as little before it as it takes.
+branch reaches over: at the step, or as little before it as it takes. Forks that left the old tape
+take the new one for it.
 
 JSON, one object: output, before and after (bytes), events, kept_from (the first event kept,
 null: all are), torn (bytes of a cut last line that the new tape has not).";
@@ -43,6 +47,7 @@ impl Args {
         let run = self.tape.open(around)?;
         let options = CompactOptions {
             keep_from: self.keep_from(&run)?,
+            standalone: self.standalone,
             ..CompactOptions::default()
         };
         let done = {

@@ -425,6 +425,12 @@ impl From<CompactError> for Failure {
                 Self::unusable(format!("{error}; nothing was written"))
             }
             CompactError::KeepFrom(_) => Self::unusable(format!("{error}; nothing was written")),
+            CompactError::Fork => {
+                Self::unusable(format!("{error}; nothing was written: add --standalone"))
+            }
+            CompactError::Alone => Self::unusable(format!(
+                "{error}; nothing was written: `--parent FILE` names it"
+            )),
             CompactError::Io { .. } => Self::machine(format!("{error}; the old tape is untouched")),
             CompactError::Stopped => Self::no(format!(
                 "{error}; nothing was written, and the old tape is untouched"

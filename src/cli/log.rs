@@ -11,7 +11,7 @@ use super::failure::{Answer, Failure};
 use super::fields;
 use super::output::{Output, Style};
 use crate::debugger::{BranchRow, Debugger, StepRow, TransactionEdge};
-use crate::model::{Outcome, Problem, StepKind, TapePath};
+use crate::model::{Outcome, Problem, StepKind, TapePath, Via};
 use crate::text::{Align, SafeText, human, width};
 
 /// Steps that are made at a time.
@@ -35,8 +35,9 @@ pub(super) struct Args {
 
 const HELP: &str = "\
 The steps up to the place are listed. Before the title: $ tool, › prompt, ◆ model, ≠ outside
-change, ┃ transaction, ░ gap; ✗ failed, ⊘ refused, ‖ interrupted, … pending. Behind it: how long
-it took, the files it changed, and ¶ where a note was written to it.
+change, ┃ transaction, ░ gap; ✗ failed, ⊘ refused, ‖ interrupted, … pending. Behind it: of a fork's
+own steps, where the answer came from (edited, recorded, re-run, scripted, live, stale, not known);
+how long it took, the files it changed, and ¶ where a note was written to it.
 
 JSON, one step a line: step (its number on the branch), seq (of the event that opened it), kind
 (prompt, model, tool, outside, transaction, gap, other), title, outcome (ok, failed, refused,
@@ -44,7 +45,8 @@ interrupted, pending, none), agent (of a sub-agent, or null), branch, files (pat
 problems (line, offset, kind, message of each), tool (or role, model, or null), t (microseconds
 since the run began), duration (microseconds or null), depth (of the sub-agent), suspect (files
 may have been written unseen), outside (an outside change), branches (branches leave here),
-transaction (edge: begin, inside, end; rolled_back; or null), note (as it was typed, or null).
+transaction (edge: begin, inside, end; rolled_back; or null), via (of a fork's own step: edit,
+recorded, rerun, script, live, stale, unknown; or null), note (as it was typed, or null).
 Titles are made safe to show.";
 
 impl Args {
@@ -160,6 +162,7 @@ pub(super) fn object(
         "outside": row.has_outside_change,
         "branches": row.has_branches,
         "transaction": transaction,
+        "via": row.via.map(Via::as_str),
         "note": note,
     })
 }
@@ -177,6 +180,7 @@ fn cells(row: &StepRow, files: &[TapePath], has_note: bool, digits: usize) -> [S
     left.push(&SafeText::line(&format!(" {} ", row.outcome.sign())));
 
     let mut notes = Vec::new();
+    notes.extend(row.via.map(|via| via.label().to_owned()));
     if let Some(duration) = row.duration.filter(|duration| *duration > 0) {
         notes.push(human::duration(Duration::from_micros(duration)));
     }

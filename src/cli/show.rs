@@ -189,6 +189,7 @@ fn print(detail: &StepDetail, note: Option<&str>, out: &mut Output) -> Result<()
     if let Some(duration) = row.duration {
         words.push(human::duration(Duration::from_micros(duration)));
     }
+    words.extend(row.via.map(|via| via.label().to_owned()));
     if let Some(agent) = &row.agent {
         words.push(format!("agent {agent}"));
     }

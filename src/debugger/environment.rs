@@ -74,6 +74,10 @@ impl Debugger {
                 parent.id, parent.seq
             );
             say("fork", Some(words));
+            let edit = header.edit.as_ref();
+            let edited =
+                edit.map(|edit| format!("{} of step {}: {}", edit.of, edit.step, edit.title));
+            say("edit", edited);
         }
         let has_git = |what: &str| header.source.keys().any(|key| key.contains(what));
         if !has_git("branch") {

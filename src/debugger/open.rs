@@ -13,6 +13,7 @@ use super::behind::{self, Behind};
 use super::effects::LedgerSoFar;
 use super::follow::{Origin, Sort};
 use super::import::{self, Haste, ImportError, TapeOf};
+use super::parents::{Ancestor, join};
 use super::reading::Rest;
 use crate::import::claude_code::Transcript;
 use crate::import::{Format, sniff};
@@ -35,6 +36,10 @@ pub struct Debugger {
     pub(super) notices: Vec<String>,
     /// Of a transcript, what was wrong with it.
     pub(super) transcript_problems: Vec<Problem>,
+    /// Of a fork, what is wrong with its parents.
+    pub(super) parent_problems: Vec<Problem>,
+    /// Of a fork, its parent, that one's parent, and so on.
+    pub(super) ancestors: Vec<Ancestor>,
     /// Of a run that came from a file, where to look again.
     pub(super) origin: Option<Origin>,
     pub(super) places: Places,
@@ -87,6 +92,8 @@ pub struct Places {
 pub struct OpenOptions {
     /// The user's directories.
     pub places: Places,
+    /// Files that may hold the parents of a fork, which are looked at first.
+    pub parents: Vec<PathBuf>,
     /// Where the files come from that a transcript never shows: a directory, or `git:COMMIT`.
     pub base: Option<String>,
     /// Where the agent's program keeps the files it edited, if that may be read.
@@ -209,9 +216,19 @@ impl Debugger {
         let bytes = TapeBytes::File(Arc::clone(&opened.file));
         let ((mut run, rest), sort) = match sniffed(&opened.name, &bytes)? {
             Format::NativeTape => {
-                let cached = opened.cache_entry(options);
-                let begun = Self::begin_tape(opened.name, bytes, Made::Recorded, cached)?;
-                (begun, Sort::Tape)
+                let joined = join(&bytes, opened.path.as_deref(), options)?;
+                // What the cache holds of a fork would outlive a change of its parent.
+                let is_fork = joined.bytes.is_stitched();
+                let cached = opened.cache_entry(options).filter(|_| !is_fork);
+                let (mut run, rest) =
+                    Self::begin_tape(opened.name, joined.bytes, Made::Recorded, cached)?;
+                if let Some(path) = opened.path.as_ref().filter(|_| is_fork) {
+                    // It is found by its hint as well.
+                    let _ = places.note_fork(&run.header, path, &joined.ancestors);
+                }
+                run.parent_problems = joined.problems;
+                run.ancestors = joined.ancestors;
+                ((run, rest), Sort::Tape)
             }
             Format::ClaudeCode => {
                 let tape = import::imported(&opened, options, haste, tell)
@@ -286,6 +303,8 @@ impl Debugger {
             header: Header::default(),
             notices: Vec::new(),
             transcript_problems: Vec::new(),
+            parent_problems: Vec::new(),
+            ancestors: Vec::new(),
             origin: None,
             places: Places::default(),
             is_whole: false,
@@ -310,6 +329,7 @@ impl Debugger {
     /// Everything that is wrong with the tape or the transcript, in the order of lines.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = self.transcript_problems.clone();
+        problems.extend(self.parent_problems.iter().cloned());
         problems.extend(self.tape.problems());
         problems
     }

@@ -26,7 +26,7 @@ impl Debugger {
         let index = &self.tape.index;
         // A torn tail lies in no event yet, and what was wrong with a transcript in no line
         // of the tape.
-        let counted = self.tape.problems().into_iter();
+        let counted = self.tape.problems_by_offset().into_iter();
         for problem in counted.filter(|problem| problem.offset < self.tape.end.offset) {
             let position = self.event_at_offset(problem.offset);
             let step = position.and_then(|position| index.events.get(position)?.step);
@@ -34,6 +34,7 @@ impl Debugger {
             if let (Some(step), Some(number)) = (step, number)
                 && index.step_on(line, number) == Some(step)
             {
+                let problem = self.tape.bytes.in_its_file(problem);
                 by_step.entry(number).or_default().push(problem);
             }
         }

@@ -72,7 +72,7 @@ impl Debugger {
         let rows = self.timeline(0, 1..FIRST_STEPS + 1);
         let mut prompts = rows.iter().filter(|row| row.kind == StepKind::Prompt);
         let run = RecentRun {
-            path: self.lasting_path(origin.path()),
+            path: self.places.lasting(origin.path()),
             opened: now,
             agent: self.header.agent.clone().unwrap_or_default(),
             words: prompts
@@ -95,18 +95,6 @@ impl Debugger {
             let runs = std::iter::once(to_fields(&run).into()).chain(others);
             fields.insert(RUNS.into(), runs.take(MOST).collect());
         })
-    }
-
-    /// The path of the file from anywhere: its directory is named by its real name, and a
-    /// link to the file stays a link.
-    fn lasting_path(&self, path: &Path) -> PathBuf {
-        let here = self.places.here.as_deref().unwrap_or(Path::new("/"));
-        let path = here.join(path);
-        let real = path.parent().and_then(|above| above.canonicalize().ok());
-        match real.zip(path.file_name()) {
-            Some((above, name)) => above.join(name),
-            None => path,
-        }
     }
 }
 
@@ -142,7 +130,7 @@ fn to_fields(run: &RecentRun) -> Fields {
 }
 
 /// A path whose bytes are no text stands there as they are, too.
-fn path_fields(path: &Path) -> Fields {
+pub(super) fn path_fields(path: &Path) -> Fields {
     use std::os::unix::ffi::OsStrExt as _;
     let mut fields = Fields::new();
     fields.insert("path".into(), path.to_string_lossy().into());
@@ -153,7 +141,7 @@ fn path_fields(path: &Path) -> Fields {
     fields
 }
 
-fn path_of(fields: &Fields) -> Option<PathBuf> {
+pub(super) fn path_of(fields: &Fields) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     let bytes = match text("path_base64") {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::model::{
     BlobHash, Certainty, ChangeKind, Cursor, EntryKind, Kind, KnownLines, Micros, Outcome, Seq,
-    StepKind, StepNumber, TapePath,
+    StepKind, StepNumber, TapePath, Via,
 };
 use crate::text::{FileDiff, JsonChange, SafeText};
 
@@ -44,8 +44,21 @@ pub struct Summary {
     pub has_effects: bool,
     /// Whether it has a transaction.
     pub has_transactions: bool,
+    /// Of a fork, what it is a fork of.
+    pub fork: Option<ForkOf>,
     /// What a person should know before trusting the view, one sentence each.
     pub notices: Vec<SafeText>,
+}
+
+/// What a run is a fork of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForkOf {
+    /// The parent's file, or its id where that was not found.
+    pub parent: SafeText,
+    /// The step at which it differs, where the header says that.
+    pub step: Option<StepNumber>,
+    /// What was changed.
+    pub title: SafeText,
 }
 
 /// One line of events with its own numbering of steps.
@@ -101,6 +114,8 @@ pub struct StepRow {
     /// Characters that nobody sees (bidi, zero width, tags) stand in what was said or done,
     /// as far as the first 64 kB of each of its first lines show.
     pub has_hidden: bool,
+    /// In a fork, how its answer came about.
+    pub via: Option<Via>,
     /// The transaction it belongs to.
     pub transaction: Option<TransactionMark>,
 }

@@ -4,7 +4,10 @@
 
 use std::ops::Range;
 
-use super::{BranchRow, Debugger, StepRow, StripCell, Summary, TransactionEdge, TransactionMark};
+use super::parents::short_name;
+use super::{
+    BranchRow, Debugger, ForkOf, StepRow, StripCell, Summary, TransactionEdge, TransactionMark,
+};
 use crate::model::{Kind, StepKind, StepNumber};
 use crate::tape::{BranchKind, StepEntry, StepFlags, StepTotal, TransactionState};
 use crate::text::{SafeText, json_hides};
@@ -41,15 +44,32 @@ impl Debugger {
             events,
             duration: last.map_or(0, |event| event.t),
             bytes: self.tape.end.offset + self.tape.end.torn,
-            problems: self.transcript_problems.len() + self.tape.problem_count(),
+            problems: self.transcript_problems.len()
+                + self.parent_problems.len()
+                + self.tape.problem_count(),
             has_effects: self.has_effects(),
             has_transactions: self.has_transactions(),
+            fork: self.fork_of(),
             notices: self
                 .notices
                 .iter()
                 .map(|notice| SafeText::line(notice))
                 .collect(),
         }
+    }
+
+    fn fork_of(&self) -> Option<ForkOf> {
+        let link = self.header.parent.as_ref()?;
+        let edit = self.header.edit.as_ref();
+        let parent = match self.ancestors.first() {
+            Some(parent) => SafeText::line(&short_name(&parent.path)),
+            None => SafeText::line(&format!("tape {}", link.id)),
+        };
+        Some(ForkOf {
+            parent,
+            step: edit.map(|edit| edit.step),
+            title: SafeText::line(edit.map_or("", |edit| &edit.title)),
+        })
     }
 
     fn failed_on(&self, line: u16) -> u32 {
@@ -122,6 +142,7 @@ impl Debugger {
             has_branches: entry.flags.has(StepFlags::BRANCHES),
             has_problem: entry.flags.has(StepFlags::PROBLEM),
             has_hidden,
+            via: index.steps.via(step),
             transaction: self.transaction_mark(entry),
         })
     }

@@ -84,7 +84,8 @@ impl Debugger {
             .iter()
             .take_while(|problem| problem.offset == event.offset);
         let mut losses = here.filter(|problem| problem.kind.loses_events());
-        losses.next().map(ToString::to_string)
+        let loss = self.tape.bytes.in_its_file(losses.next()?.clone());
+        Some(loss.to_string())
     }
 
     fn made_title(&self, position: u32) -> String {

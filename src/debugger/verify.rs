@@ -19,6 +19,7 @@ impl Debugger {
                 .retain(|problem| problem.kind != ProblemKind::RecordedGap);
             found.problems.splice(..0, self.transcript_problems.clone());
         }
+        found.problems.splice(..0, self.parent_problems.clone());
         Ok(found)
     }
 }

@@ -76,11 +76,16 @@ impl TapeBytes {
 
     /// The offset of the next newline from here on; the end where there is none.
     pub(super) fn line_end(&self, offset: u64) -> io::Result<u64> {
+        self.line_end_within(offset, u64::MAX)
+    }
+
+    /// The same, where so many bytes are looked at, or a few more.
+    pub(super) fn line_end_within(&self, offset: u64, most: u64) -> io::Result<u64> {
         let mut at = offset;
         let mut buffer = vec![0; 1 << 16];
         loop {
             let count = self.read_at(at, &mut buffer)?;
-            if count == 0 {
+            if count == 0 || at - offset >= most {
                 return Ok(at);
             }
             match memchr::memchr(b'\n', buffer.split_at(count).0) {
@@ -126,12 +131,12 @@ impl TapeBytes {
     }
 
     /// Whether a fork's shared lines are among them.
-    pub(super) const fn is_stitched(&self) -> bool {
+    pub const fn is_stitched(&self) -> bool {
         matches!(self, Self::Stitched(_))
     }
 
     /// A problem that was found in them, with its place in the file that it lies in.
-    pub(super) fn in_its_file(&self, problem: Problem) -> Problem {
+    pub fn in_its_file(&self, problem: Problem) -> Problem {
         match self {
             Self::Stitched(stitched) => stitched.in_its_file(problem),
             _ => problem,

@@ -20,6 +20,7 @@ use serde_json::{Map, Value};
 
 use super::scan::{Record, ScanEnd, ScanSink, scan};
 use super::verify::verify;
+use super::wire::v1::parent_value;
 use super::{Tape, TapeBytes};
 use crate::model::{
     Body, Event, Kind, LineHash, Problem, ProblemKind, Progress, Seq, StepNumber, Tell,
@@ -60,6 +61,12 @@ pub enum CompactError {
     /// The history cannot be dropped there.
     #[error("the history cannot be dropped there: {0}")]
     KeepFrom(String),
+    /// It is a fork, and what it shares is not to be written with it.
+    #[error("a fork is written again only with what it shares")]
+    Fork,
+    /// It is a fork, and what it shares is not at hand.
+    #[error("the fork's parent is not at hand, and with it what they share")]
+    Alone,
     /// Whoever was told how far it had come broke it off.
     #[error("compacting was stopped")]
     Stopped,
@@ -78,6 +85,8 @@ pub struct CompactOptions {
     /// Events that forks of the tape begin at: the new header tells the hashes that their
     /// lines had, which the forks name.
     pub fork_points: Vec<Seq>,
+    /// A fork is written with what it shares: a tape that needs no other one.
+    pub standalone: bool,
 }
 
 /// Writes a tape again to a new file at `path`, with mode 0600.
@@ -98,11 +107,13 @@ pub fn compact_telling(
 ) -> Result<Compacted, CompactError> {
     let failed = |source| io_error(path, source);
     let header = tape.header().map_err(failed)?;
+    if header.parent.is_some() && !options.standalone {
+        return Err(CompactError::Fork);
+    }
+    if header.parent.is_some() && !tape.bytes.is_stitched() {
+        return Err(CompactError::Alone);
+    }
     let cut = match options.keep_from {
-        Some(_) if header.parent.is_some() => {
-            let why = "a fork's tape does not hold its whole history".to_owned();
-            return Err(CompactError::KeepFrom(why));
-        }
         Some(seq) => {
             let cut = history::cut(tape, seq).map_err(failed)?;
             Some(cut.map_err(CompactError::KeepFrom)?)
@@ -234,12 +245,20 @@ impl<W: Write> ScanSink for Telling<'_, '_, W> {
 
 /// What the header says of this and earlier compacting.
 fn remark(tape: &Tape, cut: Option<&Cut>, fork_points: &[Seq]) -> io::Result<Option<Value>> {
-    if cut.is_none() && fork_points.is_empty() {
+    let parent = tape.header()?.parent;
+    if cut.is_none() && fork_points.is_empty() && parent.is_none() {
         return Ok(None);
     }
     let header = tape.event(0)?;
     let known = header.extra.get("compacted").and_then(Value::as_object);
     let mut remark = known.cloned().unwrap_or_default();
+    if let Some(parent) = &parent {
+        remark.insert("parent".to_owned(), parent_value(parent));
+        if let Some(dropped) = tape.bytes.dropped().filter(|dropped| dropped.kept_from > 0) {
+            remark.insert("kept_from".to_owned(), dropped.kept_from.into());
+            remark.insert("steps".to_owned(), dropped.steps.into());
+        }
+    }
     if let Some(cut) = cut {
         remark.insert("kept_from".to_owned(), cut.from.0.into());
         remark.insert("steps".to_owned(), cut.steps.into());
@@ -340,6 +359,10 @@ fn is_same(old: &Event, new: &Event) -> bool {
         event.extra.remove("compacted");
         if let Body::Snapshot { directories, .. } = &mut event.body {
             directories.clear();
+        }
+        // It is whole by now.
+        if let Body::Tape(header) = &mut event.body {
+            header.parent = None;
         }
     }
     old == new

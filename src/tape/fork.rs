@@ -109,15 +109,17 @@ pub fn header_of(bytes: &TapeBytes) -> io::Result<Option<Header>> {
     Ok(read_header(bytes)?.map(|found| found.header))
 }
 
+/// What is longer is no header of anybody's, and not looked at as one.
+const MAX_HEADER: u64 = 16 << 20;
+
 struct FoundHeader {
     header: Header,
     compacted: CompactRemark,
 }
 
 fn read_header(bytes: &TapeBytes) -> io::Result<Option<FoundHeader>> {
-    let end = bytes.line_end(0)?;
-    let len = usize::try_from(end).map_err(io::Error::other)?;
-    let line = bytes.read_exact_at(0, len)?;
+    let end = bytes.line_end_within(0, MAX_HEADER)?;
+    let line = bytes.read_exact_at(0, end as usize)?;
     let text = to_text(&line);
     let Ok((line, _)) = parse_record(&text) else {
         return Ok(None);

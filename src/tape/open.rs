@@ -132,8 +132,8 @@ impl Tape {
             .collect()
     }
 
-    /// The same, with their places among all bytes of a fork.
-    pub(super) fn problems_by_offset(&self) -> Vec<Problem> {
+    /// The same, with their places among all bytes of a fork, what it shares included.
+    pub fn problems_by_offset(&self) -> Vec<Problem> {
         let mut problems = self.index.problems.clone();
         if self.has_torn_tail() {
             let ScanEnd {

@@ -247,6 +247,7 @@ impl Fake {
             problems: 1,
             has_effects: false,
             has_transactions: false,
+            fork: None,
             notices: vec![text("1 line could not be read: line 77 is not JSON.")],
         }
     }

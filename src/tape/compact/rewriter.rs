@@ -127,6 +127,8 @@ impl<'a, W: Write> Rewriter<'a, W> {
                 .filter(is_better)
                 .map(|packed| (packed.name, packed.len, &packed.stored)),
             field: field.as_ref().map(|(key, value)| (*key, value)),
+            // With what it shares, it has no parent any more.
+            without: matches!(event.body, Body::Tape(_)).then_some("parent"),
         };
         let written = carry_line(&record, carried);
         if let Some(Packed {

@@ -23,7 +23,7 @@ pub use directory::{
     DirectoryEntries, DirectoryEntry, DirectoryError, decode_directory, put_entry,
 };
 pub use effect::{effect_event, effect_of};
-pub use encode::{Draft, Encoded, Stored, encode_event};
+pub use encode::{Draft, Encoded, Stored, encode_event, parent_value};
 pub use given::{Fault, decode_given};
 pub use head::{Enc, RawHead};
 pub use line::{Line, LineError, parse_record};

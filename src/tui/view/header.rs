@@ -93,6 +93,12 @@ fn facts(app: &App) -> Vec<Fact> {
         let others = human::plural(others as u64, "other branch", "other branches");
         say(1, format!("⑂ {}, {others}", branch.name), Role::Text);
     }
+    if let Some(fork) = &summary.fork {
+        let at = fork
+            .step
+            .map_or_else(String::new, |step| format!("@{step}"));
+        say(1, format!("fork of {}{at}", fork.parent), Role::Accent);
+    }
     if !summary.agent.is_empty() {
         say(0, summary.agent.to_string(), Role::Quiet);
     }

@@ -186,7 +186,7 @@ fn draw_step(app: &App, step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
     };
     for (sign, role) in signs.into_iter().take(said) {
         // The names of branches say it, too.
-        let is_said = sign == "⑂" && !notes.is_empty();
+        let is_said = sign == "⑂" && notes.iter().any(names_a_branch);
         let sign = if is_said { " " } else { sign };
         if is_aligned || sign != " " {
             pen.right(&SafeText::literal(sign), role);
@@ -264,10 +264,16 @@ fn open_transaction(app: &App) -> SafeText {
     SafeText::literal(standing.map_or("open", |standing| standing.state.as_str()))
 }
 
-/// What a row says at its end: the branches that leave here, the one that was left, and that
-/// what begins here was undone or is open.
+/// Whether a note is one of those that name branches.
+fn names_a_branch(note: &SafeText) -> bool {
+    note.as_str().starts_with(['⑂', '↶'])
+}
+
+/// What a row says at its end: how its answer came about in a fork, the branches that leave
+/// here, the one that was left, and that what begins here was undone or is open.
 fn notes(app: &App, step: &StepRow) -> Vec<SafeText> {
     let mut notes = Vec::new();
+    notes.extend(step.via.map(|via| SafeText::literal(via.label())));
     let begins = |mark: &TransactionMark| mark.edge == TransactionEdge::Begin;
     match step.transaction.filter(begins) {
         Some(mark) if mark.is_rolled_back => notes.push(SafeText::literal("rolled back")),

@@ -123,6 +123,7 @@ impl Fake {
             has_branches: n == 60,
             has_problem: n == 109,
             has_hidden: n == 115,
+            via: None,
             transaction: transaction.map(|edge| TransactionMark {
                 edge,
                 is_rolled_back: n % 100 < 50,

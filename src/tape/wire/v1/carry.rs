@@ -25,6 +25,8 @@ pub struct Carried<'a> {
     pub content: Option<(Option<BlobHash>, u64, &'a Stored<'a>)>,
     /// A field that is put behind the others, in the place of one of that name.
     pub field: Option<(&'a str, &'a Value)>,
+    /// A content field that is left out.
+    pub without: Option<&'a str>,
 }
 
 /// Writes the line of a record again. A line that has `prev` gets another one, and its head
@@ -126,9 +128,11 @@ impl Carried<'_> {
         true
     }
 
-    /// Whether a content field gives way to another one.
+    /// Whether a content field gives way to another one, or to none.
     fn replaces(&self, key: &str) -> bool {
         let is_content = matches!(key, "text" | "data" | "at_byte" | "del" | "ins");
-        self.content.is_some() && is_content || self.field.is_some_and(|(field, _)| field == key)
+        self.content.is_some() && is_content
+            || self.without == Some(key)
+            || self.field.is_some_and(|(field, _)| field == key)
     }
 }

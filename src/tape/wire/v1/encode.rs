@@ -9,7 +9,7 @@ use super::loose::LOOSE_HEAD;
 use super::object::Object;
 use crate::model::{
     BlobHash, BlockKind, Body, Content, Edit, Event, FileOp, Header, LineHash, ModelBlock, Outcome,
-    Scope, StepNumber, Usage, Via,
+    Parent, Scope, StepNumber, Usage, Via,
 };
 
 /// How the bytes of an event's content are put into its line.
@@ -345,21 +345,21 @@ fn put_header(line: &mut Object, header: &Header) {
     if !header.covers.is_empty() {
         line.put("covers", &header.covers);
     }
-    if let Some(parent) = &header.parent {
-        line.put(
-            "parent",
-            &serde_json::json!({
-                "id": parent.id,
-                "seq": parent.seq.0,
-                "line": parent.line.map(|line| line.to_string()),
-                "path": parent.path,
-            }),
-        );
-    }
+    line.put_some("parent", header.parent.as_ref().map(parent_value).as_ref());
     line.put_some("edit", header.edit.as_ref().map(edit_value).as_ref());
     if !header.source.is_empty() {
         line.put("source", &header.source);
     }
+}
+
+/// The object that says where a fork leaves its parent.
+pub fn parent_value(parent: &Parent) -> Value {
+    serde_json::json!({
+        "id": parent.id,
+        "seq": parent.seq.0,
+        "line": parent.line.map(|line| line.to_string()),
+        "path": parent.path,
+    })
 }
 
 fn edit_value(edit: &Edit) -> Value {
