@@ -20,6 +20,7 @@ mod effects;
 mod environment;
 mod failure;
 mod fields;
+mod forks;
 mod hook;
 mod import;
 mod interrupt;
@@ -137,6 +138,7 @@ enum Command {
     Note(note::Args),
     Import(import::Args),
     Compact(compact::Args),
+    Forks(forks::Args),
 }
 
 /// Does what was typed, and says with which code to end.
@@ -229,6 +231,7 @@ fn dispatch(
         Some(Command::Note(args)) => args.run(around, out),
         Some(Command::Import(args)) => args.run(around, out),
         Some(Command::Compact(args)) => args.run(around, out),
+        Some(Command::Forks(args)) => args.run(around, out),
     }
 }
 

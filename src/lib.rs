@@ -71,6 +71,7 @@
 //! | certainty | how well a file at a step is known: [`model::Certainty`] |
 //! | outside change | a file differs from what the events say, and no call explains it |
 //! | effect | something a call did outside the files: recorded, keyed, taken back or not |
+//! | fork | a tape that shares another one's events up to a place, and goes on from one change |
 //! | branch | one line of events with its own files: the main line, a rewind, a transaction |
 
 pub mod capture;

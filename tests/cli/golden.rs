@@ -43,6 +43,7 @@ fn the_whole_help() {
         "note",
         "import",
         "compact",
+        "forks",
     ];
     let helps = verbs.map(|verb| format!("{verb} --help"));
     let mut commands = vec!["--help"];

@@ -10,6 +10,7 @@ mod commands;
 mod compares;
 mod diffs;
 mod effects;
+mod forks;
 mod golden;
 mod hook_settings;
 mod hooks;
