@@ -12,6 +12,7 @@ mod certainty;
 mod effect;
 mod entry;
 mod event;
+mod exchange;
 mod hash;
 mod ids;
 mod kind;
@@ -32,6 +33,7 @@ pub use event::{
     BlockKind, Body, Content, Event, FileChange, FileOp, Head, Header, KnownLines, ModelBlock,
     Parent, Scope, SnapshotReason, Usage,
 };
+pub use exchange::HttpFrame;
 pub use hash::{BlobHash, LineHash, ParseHashError};
 pub use ids::{Cursor, Seq, StepNumber};
 pub use kind::Kind;

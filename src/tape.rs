@@ -55,4 +55,4 @@ pub use recorder::{
 pub use scan::{Record, ScanEnd, ScanSink, scan};
 pub use verify::{ContentStats, SnapshotStats, Verified, VerifyStats, verify};
 pub use watch::Watch;
-pub use wire::v1::{effect_event, effect_of, frame_event, frame_of};
+pub use wire::v1::{HTTP, effect_event, effect_of, frame_event, frame_of, http_event, http_frame};
