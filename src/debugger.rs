@@ -27,6 +27,7 @@ mod import;
 mod left;
 mod like;
 mod marks;
+mod models;
 mod named;
 mod notes;
 mod open;
@@ -84,6 +85,10 @@ pub use hooks::{
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};
 pub use left::{Left, LeftFocus, LeftView};
 pub use like::LikeView;
+pub use models::{
+    AddressError, Api, Divergence, ModelReport, Models, ModelsError, ModelsFrom, RecordedError,
+    Upstream, VolatileParts,
+};
 pub use notes::{MAX_NOTE, Notes};
 pub use open::{Debugger, IndexCache, OpenError, OpenOptions, Places, Source};
 pub use own_transaction::{

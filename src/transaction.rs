@@ -53,6 +53,7 @@
 
 mod account;
 mod base;
+pub mod beside;
 pub mod call;
 mod commit;
 mod error;
