@@ -30,6 +30,7 @@ mod left;
 mod like;
 mod lineage;
 mod marks;
+mod models;
 mod named;
 mod notes;
 mod open;
@@ -96,6 +97,10 @@ pub use import::{EditCounts, ImportError, ImportReport, import, import_report};
 pub use left::{Left, LeftFocus, LeftView};
 pub use like::LikeView;
 pub use lineage::{ForkRow, LineageError};
+pub use models::{
+    AddressError, Api, Divergence, ModelReport, Models, ModelsError, ModelsFrom, RecordedError,
+    Upstream, VolatileParts,
+};
 pub use notes::{MAX_NOTE, Notes};
 pub use open::{Debugger, IndexCache, OpenError, OpenOptions, Places, Source};
 pub use own_transaction::{

@@ -30,7 +30,7 @@
 //! | 2 tape | [`tape`] | the format, reader, index and its cache, blobs, recorder, verify, compact, watch |
 //! | 3 meaning | [`tools`], [`state`] | what an edit tool does to a file; what events do to files |
 //! | 4 effects | [`capture`], [`checkout`], [`sandbox`], [`effects`], [`transaction`] | what happens to the files of a directory; writing a tree to disk; running commands in a guarded view of one; what calls do elsewhere; transactions: open ones, commit, recovery, undo |
-//! | 5 engine | [`import`], [`hook`], [`replay`] | foreign formats; an agent that tells of itself as it runs; where two runs part and meet again; tool calls, answered on a tree of files; a run that goes on from an altered step |
+//! | 5 engine | [`import`], [`hook`], [`replay`], [`models`] | foreign formats; an agent that tells of itself as it runs; where two runs part and meet again; tool calls, answered on a tree of files; a run that goes on from an altered step; what an agent and a model say to each other |
 //! | 6 façade | [`debugger`] | everything a shell can ask, as plain data |
 //! | 7 shells | [`cli`], [`tui`] | arguments and output; keys and drawing |
 //!
@@ -38,6 +38,8 @@
 //!
 //! * Opening a tape runs nothing, connects to nothing, and reads no configuration that lies
 //!   beside it or in a workspace.
+//! * Nothing is connected to but the models' endpoints that a user names for a command that is
+//!   recorded. Where a tape answers in their place, nothing is.
 //! * Nothing below the shells prints, reads the environment or the home directory, or knows
 //!   that a terminal exists. `model`, `text`, `tools` and `state` do no I/O.
 //! * Only `tape::wire` knows the JSON field names of a tape.
@@ -84,6 +86,7 @@ pub mod effects;
 pub mod hook;
 pub mod import;
 pub mod model;
+pub mod models;
 pub mod replay;
 pub mod sandbox;
 pub mod state;

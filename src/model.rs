@@ -12,6 +12,7 @@ mod certainty;
 mod effect;
 mod entry;
 mod event;
+mod exchange;
 mod fork;
 mod hash;
 mod ids;
@@ -33,6 +34,7 @@ pub use event::{
     BlockKind, Body, Content, Event, FileChange, FileOp, Head, Header, KnownLines, ModelBlock,
     Scope, SnapshotReason, Usage,
 };
+pub use exchange::HttpFrame;
 pub use fork::{Edit, EditOf, Parent, Via};
 pub use hash::{BlobHash, LineHash, ParseHashError};
 pub use ids::{Cursor, Seq, StepNumber};

@@ -54,6 +54,7 @@
 
 mod account;
 mod base;
+pub mod beside;
 pub mod call;
 mod commit;
 mod error;

@@ -61,6 +61,7 @@ fn commits(place: &Path, files: usize) -> Result {
             tape: place.join(format!("{files}-{round}.jsonl")),
             surroundings: jukebox::effects::Surroundings::default(),
             prompt: None,
+            covers: serde_json::Map::new(),
         })?;
         let mut command = Command::new(["/bin/sh", "-c", &script]);
         let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());

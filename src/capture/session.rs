@@ -8,7 +8,9 @@ use std::path::Path;
 use super::attribution::{CallTrace, OpenCalls, Whose};
 use super::settle::Tell;
 use super::{Capture, Found, Stood};
-use crate::model::{Body, Content, Event, FileChange, FileOp, Head, Outcome, Seq, SnapshotReason};
+use crate::model::{
+    BlobHash, Body, Content, Event, FileChange, FileOp, Head, Outcome, Seq, SnapshotReason,
+};
 use crate::tape::{Node, RecordError, Recorder};
 
 /// A recorder that looks at watched directories around each call.
@@ -115,6 +117,18 @@ impl Session {
         Ok(Appended { seq, changes })
     }
 
+    /// Records an event that is told beside a command that runs; where it is a `blob`, one that
+    /// is much like another, and not again what the tape holds.
+    pub fn append_like(&mut self, event: Event, like: Option<BlobHash>) -> Result<(), RecordError> {
+        match (&event.body, like) {
+            (Body::Blob(Content::Bytes(bytes)), _) if self.recorder.holds(&BlobHash::of(bytes)) => {
+                Ok(())
+            }
+            (Body::Blob(_), Some(like)) => self.recorder.append_like(event, like).map(|_| ()),
+            _ => self.append(event).map(|_| ()),
+        }
+    }
+
     /// Records what changed in the watched directories since it was looked at last; how many
     /// changes there were.
     pub fn look(&mut self) -> Result<usize, RecordError> {
@@ -185,7 +199,7 @@ impl Session {
             (FileOp::Chmod, Some(Node::File(known))) => known.mode != change.mode,
             (FileOp::Write, Some(Node::File(known))) => {
                 let hash = match &change.content {
-                    Content::Bytes(bytes) => Some(crate::model::BlobHash::of(bytes)),
+                    Content::Bytes(bytes) => Some(BlobHash::of(bytes)),
                     Content::Unstored { hash, .. } => *hash,
                     _ => None,
                 };

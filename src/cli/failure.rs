@@ -9,8 +9,9 @@ use color_eyre::config::{HookBuilder, Theme};
 
 use crate::debugger::{
     CheckoutError, CommandError, CompactError, ConfigError, EffectError, HoldError, ImportError,
-    LocateError, LookUpError, OpenError, OpenTransactionError, QueryError, ReadError, RecordError,
-    RecordingError, SalvageError, SandboxError, TellError, TransactionError, UnfinishedError,
+    LocateError, LookUpError, ModelsError, OpenError, OpenTransactionError, QueryError, ReadError,
+    RecordError, RecordingError, SalvageError, SandboxError, TellError, TransactionError,
+    UnfinishedError,
 };
 use crate::model::{PathError, PlaceError};
 use crate::text::sanitize_block;
@@ -321,6 +322,22 @@ impl From<CommandError> for Failure {
                 Self::unusable(format!("{error}; nothing was run: --dir takes a directory"))
             }
             CommandError::LookUp(error) => error.into(),
+            CommandError::Models(error) => error.into(),
+        }
+    }
+}
+
+impl From<ModelsError> for Failure {
+    fn from(error: ModelsError) -> Self {
+        match error {
+            ModelsError::Open { .. } | ModelsError::Volatile => {
+                Self::unusable(format!("{error}; nothing was run"))
+            }
+            ModelsError::Tape { .. } => Self::unusable(format!(
+                "{error}; nothing was run and nothing was reached: `jukebox record --model` makes \
+                 a tape that can answer, and `jukebox verify` says what is wrong with this one"
+            )),
+            ModelsError::Server(_) => Self::machine(format!("{error}; nothing was run")),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! or whatever says on standard input what it does.
 
 mod command;
+mod models;
 mod stdin;
 
 use std::path::PathBuf;
@@ -85,6 +86,21 @@ Ends with the command's own code, or 128 and the number of the signal that ended
 cannot be run, 127 if it is not there, 125 if it is Jukebox that failed; 3 after a conflict; 4 if
 the machine allows no sandbox (`jukebox doctor` says why). Ctrl-C and --timeout ask it to end
 (SIGTERM), and two seconds later kill it.
+
+With --model, the command finds its models at ANTHROPIC_BASE_URL and OPENAI_BASE_URL: a server of
+ours, the only thing it can reach, which hands each request on to the endpoint that was named, to
+no other place, and records what was asked and what came back, to the byte; the model's turns and
+the tools that it calls become steps. Keys that the command sends go through and are not
+recorded; --env ANTHROPIC_API_KEY hands it one. Known are Anthropic's Messages and OpenAI's Chat
+Completions and Responses, streamed or not; other requests to the same endpoints go through and
+are recorded as they are. No proxy is used.
+
+With --model --from TAPE, the same server answers from TAPE, and nothing is reached: a request
+that was recorded gets the bytes that were recorded, in the same pieces, of equal ones each its
+own, in order. Equal means: the same path, and JSON that says the same; numbers as they are
+written; headers do not count, nor do the parts that TAPE's header and --volatile list (`*` is
+any name or number). A request that was not recorded gets an error; it is told, and the command's
+code is then 1 at least.
 
 With --stdin, a line is an event of a tape, such as
 {\"kind\":\"tool.call\",\"call\":\"c1\",\"name\":\"bash\",\"args\":{}}; its number, its time, hashes and lengths

@@ -12,17 +12,22 @@ use std::time::{Duration, Instant};
 
 use crate::capture::{Capture, CaptureOptions, Session, holds_home};
 use crate::effects::Surroundings;
+use serde_json::{Map, Value};
+
 use crate::model::{Body, Event, Outcome, STATE_DIRECTORY};
+use crate::models::Server;
 use crate::sandbox::{self, Policy, Sandbox, SandboxError};
 pub use crate::sandbox::{Cause, Exit, Said, Status as CommandStatus};
 use crate::tape::{RecordError, Recorder, RecorderOptions};
 use crate::text::command_line;
+use crate::transaction::beside::{Aside, Beside};
 use crate::transaction::call::{self, Frames};
 use crate::transaction::hold::{LookUpError, Noted, Registry, new_id};
 use crate::transaction::{
     Begin, Committed, Ended, Isolation, OpenTransactionError, Preview, Transaction,
 };
 
+use super::models::{ModelReport, Models, ModelsError, Prepared};
 use super::sandbox::Backend;
 
 /// The one call of such a run.
@@ -61,6 +66,8 @@ pub struct CommandOptions {
     pub input: Option<OwnedFd>,
     /// After this long it is asked to end.
     pub timeout: Option<Duration>,
+    /// Models for it to talk to.
+    pub models: Option<Models>,
 }
 
 /// A command was not run, or not recorded.
@@ -83,6 +90,9 @@ pub enum CommandError {
     /// It could not be written down.
     #[error(transparent)]
     LookUp(#[from] LookUpError),
+    /// It cannot be given models.
+    #[error(transparent)]
+    Models(#[from] ModelsError),
 }
 
 /// A command that is being recorded. Dropped, what it changed is rolled back; without a
@@ -90,6 +100,8 @@ pub enum CommandError {
 #[derive(Debug)]
 pub struct CommandRun {
     command: sandbox::Command,
+    /// What its model calls come to.
+    server: Option<Server>,
     guard: Guard,
 }
 
@@ -123,6 +135,10 @@ impl CommandRun {
         if options.tape.exists() {
             return Err(OpenTransactionError::from(RecordError::Exists(options.tape)).into());
         }
+        // What cannot be answered is known before anything is there.
+        let models = options.models.as_ref().map(Models::prepare).transpose()?;
+        let covers = models.as_ref().map(|models| models.covers.clone());
+        let covers = covers.unwrap_or_default();
         let mut policy = Policy::for_home(home);
         policy.hidden.extend(options.hidden);
         policy.unseen.extend(below(&workspace, &options.tape));
@@ -134,7 +150,7 @@ impl CommandRun {
             layers: None,
             policy,
         };
-        let command = sandbox::Command {
+        let mut command = sandbox::Command {
             environment: options.environment,
             input: options.input,
             timeout: options.timeout,
@@ -145,8 +161,8 @@ impl CommandRun {
         let words = command.arguments.iter();
         let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
         let prompt = command_line(words.iter().map(AsRef::as_ref));
-        let guard = if options.backend == Backend::Unguarded {
-            let run = Unguarded::begin(&sandbox, &options.tape, prompt)?;
+        let mut guard = if options.backend == Backend::Unguarded {
+            let run = Unguarded::begin(&sandbox, &options.tape, prompt, covers)?;
             Guard::Nothing(Box::new(run))
         } else {
             let begin = Begin {
@@ -156,6 +172,7 @@ impl CommandRun {
                 tape: options.tape,
                 surroundings: Surroundings::default(),
                 prompt: Some(prompt),
+                covers,
             };
             let transaction = Transaction::begin(&begin)?;
             let layers = transaction.layers().unwrap_or(Path::new(""));
@@ -163,7 +180,21 @@ impl CommandRun {
             let noted = options.registry.note(&begin.id, places, options.now)?;
             Guard::Sandbox(Box::new(transaction), noted)
         };
-        Ok(Self { command, guard })
+        let serve = |models: Prepared| {
+            let listener = guard.listen()?;
+            Ok::<_, CommandError>(models.serve(listener, &mut command.environment)?)
+        };
+        let server = models.map(serve).transpose()?;
+        Ok(Self {
+            command,
+            server,
+            guard,
+        })
+    }
+
+    /// What became of its requests to models, where it was given any.
+    pub fn models(&self) -> Option<ModelReport> {
+        self.server.as_ref().map(Server::report)
     }
 
     /// Runs the command to its end. What it writes goes to `sink` as it comes; a break asks it
@@ -172,11 +203,12 @@ impl CommandRun {
         &mut self,
         sink: &mut dyn FnMut(Said<'_>) -> ControlFlow<()>,
     ) -> Result<Exit, CommandError> {
+        let beside = self.server.as_mut().map(|server| server as &mut dyn Beside);
         let transaction = match &mut self.guard {
             Guard::Sandbox(transaction, _) => transaction,
-            Guard::Nothing(run) => return Ok(run.exec(&self.command, sink)?),
+            Guard::Nothing(run) => return Ok(run.exec(&self.command, sink, beside)?),
         };
-        let exit = match transaction.exec(&self.command, sink) {
+        let exit = match transaction.exec_beside(&self.command, sink, beside) {
             Ok(exit) => Ok(exit),
             Err(OpenTransactionError::Sandbox(error)) => Err(error),
             Err(error) => return Err(error.into()),
@@ -263,6 +295,15 @@ impl EndedRun {
     }
 }
 
+impl Guard {
+    fn listen(&mut self) -> Result<OwnedFd, OpenTransactionError> {
+        match self {
+            Self::Sandbox(transaction, _) => transaction.listen(),
+            Self::Nothing(run) => Ok(run.sandbox.listen()?),
+        }
+    }
+}
+
 fn commit(transaction: &mut Transaction, noted: &mut Noted) -> Result<Ended, OpenTransactionError> {
     noted.commits()?;
     transaction.commit()
@@ -300,6 +341,7 @@ impl Unguarded {
         config: &sandbox::Config,
         tape: &Path,
         prompt: String,
+        also: Map<String, Value>,
     ) -> Result<Self, OpenTransactionError> {
         let sandbox = Sandbox::start(config)?;
         let options = CaptureOptions {
@@ -308,6 +350,7 @@ impl Unguarded {
         };
         let capture = Capture::workspace(&config.workspace, options)?;
         let mut covers = capture.covers();
+        covers.extend(also);
         covers.insert("sandbox".to_owned(), "none: nothing is guarded".into());
         let header = crate::model::Header {
             root: Some(config.workspace.to_string_lossy().into_owned()),
@@ -343,14 +386,19 @@ impl Unguarded {
         &mut self,
         command: &sandbox::Command,
         sink: &mut dyn FnMut(Said<'_>) -> ControlFlow<()>,
+        mut beside: Option<&mut dyn Beside>,
     ) -> Result<Exit, OpenTransactionError> {
+        let wake = match &beside {
+            Some(beside) => Some(beside.wake().try_clone_to_owned().map_err(talk)?),
+            None => None,
+        };
         let session = &mut self.session;
         tell(session, Some(call::begins(command)))?;
         let mut said = call::Said::default();
         let mut output = Frames::default();
         let mut next_look = Instant::now() + LOOK;
         let mut untold = Ok(());
-        let mut hear = |saying: Said<'_>| {
+        let mut hear = |session: &mut Session, saying: Said<'_>| {
             let now = Instant::now();
             if let Said::Bytes(stream, bytes) = saying {
                 said.take(bytes);
@@ -363,9 +411,15 @@ impl Unguarded {
             }
             Ok::<(), RecordError>(())
         };
-        let exit = self.sandbox.exec(command, &mut |saying| {
+        let wake = wake.as_ref().map(std::os::fd::AsFd::as_fd);
+        let exit = self.sandbox.exec_watched(command, wake, &mut |saying, _| {
             if untold.is_ok() {
-                untold = hear(saying);
+                untold = hear(session, saying);
+            }
+            if untold.is_ok()
+                && let Some(beside) = beside.as_deref_mut()
+            {
+                untold = asides(session, beside);
             }
             match (&untold, sink(saying)) {
                 (Err(_), _) => ControlFlow::Break(()),
@@ -373,6 +427,10 @@ impl Unguarded {
             }
         });
         untold?;
+        if let Some(beside) = beside {
+            beside.end();
+            asides(session, beside)?;
+        }
         tell(session, output.flush())?;
         self.outcome = call::outcome_of(&exit);
         let stopped = self.sandbox.stop();
@@ -386,6 +444,19 @@ impl Unguarded {
         drop(self.sandbox);
         Ok(self.session.close(self.outcome).map(|_| ())?)
     }
+}
+
+/// Tells what happened beside the command.
+fn asides(session: &mut Session, beside: &mut dyn Beside) -> Result<(), RecordError> {
+    while let Some(Aside { event, like }) = beside.next() {
+        session.append_like(event, like)?;
+    }
+    beside.recorded();
+    Ok(())
+}
+
+fn talk(error: io::Error) -> OpenTransactionError {
+    OpenTransactionError::Sandbox(SandboxError::Talk(error))
 }
 
 fn tell(session: &mut Session, event: Option<Event>) -> Result<(), RecordError> {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::title::{title_of, words_of};
 use super::{Debugger, EventRow, ReadError, Section, Spot, StepDetail};
 use crate::model::{BlockKind, Body, Event, Kind, ModelBlock, Seq, Usage};
-use crate::tape::frame_of;
+use crate::tape::{frame_of, http_frame};
 use crate::text::{SafeText, json};
 
 /// Lines of a section that are made; more are counted.
@@ -32,6 +32,8 @@ impl Debugger {
         for (position, _) in rest.by_ref().take(MAX_EVENTS) {
             let event = self.tape.event(position)?;
             match frame_of(&event).filter(|_| event.head.call.is_some()) {
+                // What a model answered stands in its response.
+                _ if http_frame(&event).is_some() => {}
                 Some((_, text)) => so_far.push_str(text),
                 None => sections.extend(sections_of(&event)),
             }

@@ -59,6 +59,7 @@ impl Sandbox {
     pub fn exec_watched(
         &mut self,
         _: &Command,
+        _: Option<std::os::fd::BorrowedFd<'_>>,
         _: &mut dyn FnMut(Said<'_>, Changes<'_>) -> ControlFlow<()>,
     ) -> Result<Exit, SandboxError> {
         match self.0 {}
@@ -66,6 +67,11 @@ impl Sandbox {
 
     /// Shows the workspace as it is by now.
     pub fn show_anew(&mut self) -> Result<(), SandboxError> {
+        match self.0 {}
+    }
+
+    /// A socket that commands reach at the loopback.
+    pub fn listen(&mut self) -> Result<std::os::fd::OwnedFd, SandboxError> {
         match self.0 {}
     }
 
@@ -91,6 +97,11 @@ impl Sandbox {
 
     /// What the commands changed so far.
     pub fn change_set(&self) -> Result<ChangeSet, SandboxError> {
+        match self.0 {}
+    }
+
+    /// What the commands changed, to be looked at.
+    pub fn changes(&self) -> Changes<'_> {
         match self.0 {}
     }
 

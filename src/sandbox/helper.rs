@@ -28,6 +28,7 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
+use rustix::net::{AddressFamily, Ipv4Addr, SocketAddrV4, SocketFlags, SocketType, socket_with};
 use rustix::process::{Signal, WaitOptions, getpid, waitpid};
 use seccompiler::BpfProgram;
 
@@ -167,12 +168,35 @@ fn serve_requests(
                 }
             }
             Heard::Request(Request::Check, _) => Reply::Checked(check::check(&guard)?),
+            Heard::Request(Request::Listen, _) => {
+                let (reply, socket) = listen();
+                let socket = socket.as_ref().map(OwnedFd::as_fd);
+                wire::send(&ears.socket, &reply, socket.as_slice())?;
+                continue;
+            }
             // A command that ended by itself is asked to end a moment too late.
             Heard::Request(Request::End | Request::Begin(_), _) => continue,
         };
         wire::send(&ears.socket, &reply, &[])?;
     }
     guard.kill_and_reap()
+}
+
+/// A socket that listens on the loopback of this network, whose port the system chooses. Who
+/// owns it accepts connections from here, wherever they are themselves.
+fn listen() -> (Reply, Option<OwnedFd>) {
+    const WAITING: i32 = 128;
+    let open = || {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+        rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
+        rustix::net::listen(&socket, WAITING)?;
+        Ok::<_, rustix::io::Errno>(socket)
+    };
+    match open() {
+        Ok(socket) => (Reply::Listening(Ok(())), Some(socket)),
+        Err(error) => (Reply::Listening(Err(error.raw_os_error())), None),
+    }
 }
 
 /// What is between a command and the machine.

@@ -162,13 +162,15 @@ impl Sandbox {
         command: &Command,
         sink: &mut dyn FnMut(Said<'_>) -> ControlFlow<()>,
     ) -> Result<Exit, SandboxError> {
-        self.exec_watched(command, &mut |said, _| sink(said))
+        self.exec_watched(command, None, &mut |said, _| sink(said))
     }
 
-    /// The same; `sink` may look at what the commands changed so far as well.
+    /// The same; `sink` may look at what the commands changed so far as well, and hears
+    /// [`Said::Nothing`] whenever `wake` can be read, which it has to see to.
     pub fn exec_watched(
         &mut self,
         command: &Command,
+        wake: Option<BorrowedFd<'_>>,
         sink: &mut dyn FnMut(Said<'_>, Changes<'_>) -> ControlFlow<()>,
     ) -> Result<Exit, SandboxError> {
         if command.arguments.is_empty() {
@@ -196,7 +198,7 @@ impl Sandbox {
         let changes = self.changes();
         let streams = &mut [&mut output, &mut error];
         let sink = &mut |said: Said<'_>| sink(said, changes);
-        let reply = listen(&self.helper, &mut left_open, streams, sink);
+        let reply = listen((&self.helper, wake), &mut left_open, streams, sink);
         self.left_open = left_open;
         let reply = reply?;
         let exit = match reply {
@@ -231,6 +233,24 @@ impl Sandbox {
                 self.show_on_top_of(&[])
             }
             Backend::Copy | Backend::Unguarded => Err(SandboxError::Unguarded),
+        }
+    }
+
+    /// A socket that listens at the loopback of commands. With the overlay nobody else reaches
+    /// it: they have a network of their own, which holds nothing else.
+    pub fn listen(&mut self) -> Result<OwnedFd, SandboxError> {
+        if self.backend == Backend::Copy {
+            let why = "commands that see a copy have no sockets";
+            let error = io::Error::new(io::ErrorKind::Unsupported, why);
+            return Err(SandboxError::Talk(error));
+        }
+        self.helper.say(&Request::Listen, &[])?;
+        match self.helper.hear_with()? {
+            (Reply::Listening(Ok(())), mut sockets) => sockets.pop().ok_or(SandboxError::Lost),
+            (Reply::Listening(Err(errno)), _) => {
+                Err(SandboxError::Talk(io::Error::from_raw_os_error(errno)))
+            }
+            _ => Err(SandboxError::Lost),
         }
     }
 
@@ -304,7 +324,8 @@ impl Sandbox {
         self.changes().read()
     }
 
-    fn changes(&self) -> Changes<'_> {
+    /// What the commands changed, to be looked at.
+    pub fn changes(&self) -> Changes<'_> {
         Changes {
             backend: self.backend,
             layers: &self.layers,
@@ -370,7 +391,7 @@ impl Changes<'_> {
 
 /// Reads both streams until the helper answers.
 fn listen(
-    helper: &Helper,
+    (helper, wake): (&Helper, Option<BorrowedFd<'_>>),
     left_open: &mut Vec<OwnedFd>,
     streams: &mut [&mut Capture; 2],
     sink: &mut dyn FnMut(Said<'_>) -> ControlFlow<()>,
@@ -384,6 +405,7 @@ fn listen(
         let left = left_open.iter();
         let left = left.map(|end| PollFd::new(end, PollFlags::IN));
         sources.extend(left);
+        sources.extend(wake.map(|wake| PollFd::from_borrowed_fd(wake, PollFlags::IN)));
         let waited = match poll(&mut sources, Some(&TICK)) {
             Ok(ready) => ready,
             Err(rustix::io::Errno::INTR) => 0,
@@ -392,8 +414,11 @@ fn listen(
         let has_answer = sources
             .first()
             .is_some_and(|socket| !socket.revents().is_empty());
+        let is_woken = sources
+            .last()
+            .is_some_and(|source| wake.is_some() && !source.revents().is_empty());
         drop(sources);
-        let mut wish = if waited == 0 {
+        let mut wish = if waited == 0 || is_woken {
             sink(Said::Nothing)
         } else {
             ControlFlow::Continue(())
@@ -482,8 +507,12 @@ impl Helper {
     }
 
     fn hear(&self) -> Result<Reply, SandboxError> {
+        self.hear_with().map(|(reply, _)| reply)
+    }
+
+    fn hear_with(&self) -> Result<(Reply, Vec<OwnedFd>), SandboxError> {
         let heard = wire::receive(&self.socket).map_err(gone)?;
-        heard.map(|(reply, _)| reply).ok_or(SandboxError::Lost)
+        heard.ok_or(SandboxError::Lost)
     }
 
     fn ask(&self, request: &Request) -> Result<Reply, SandboxError> {

@@ -34,6 +34,8 @@ pub(super) enum Request {
     Show(Vec<u32>),
     /// Look whether all that is promised holds.
     Check,
+    /// Listen on the loopback that commands see.
+    Listen,
 }
 
 /// What a sandbox is to be.
@@ -82,6 +84,8 @@ pub(super) enum Reply {
     Done,
     /// The promises that do not hold.
     Checked(Vec<Broken>),
+    /// The listening socket comes along; or why there is none.
+    Listening(Result<(), i32>),
 }
 
 /// Where the machine said no.

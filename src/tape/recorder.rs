@@ -96,6 +96,8 @@ pub struct Recorder {
     failure: Option<Failure>,
     lost: u64,
     gap_snapshot_is_due: bool,
+    /// A blob that the content of the event at hand is much like.
+    like: Option<BlobHash>,
 }
 
 /// What a recorder knows of the events before those that it writes.
@@ -209,6 +211,7 @@ impl Recorder {
             failure: None,
             lost: 0,
             gap_snapshot_is_due: false,
+            like: None,
         })
     }
 
@@ -226,6 +229,15 @@ impl Recorder {
         self.own_up();
         self.snapshot_if_due(&event.body)?;
         self.write(event)
+    }
+
+    /// Records a `blob` whose bytes are much like those of another blob of the tape, so that
+    /// only what differs need be written; its number.
+    pub fn append_like(&mut self, event: Event, like: BlobHash) -> Result<Seq, RecordError> {
+        self.like = Some(like);
+        let seq = self.append(event);
+        self.like = None;
+        seq
     }
 
     /// Records an event that something depends on: it is on disk, or this fails, whatever the

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::base::Base;
+use super::beside::{Aside, Whose, aside_on};
 use super::call;
 use super::open::Begin;
 use super::outcome::{Outcome, Outcomes, Written};
@@ -145,18 +146,25 @@ impl Account {
         self.recorder.append(event).map(|_| ())
     }
 
+    /// Something that happened beside a call, and says itself where it belongs.
+    pub(super) fn aside(&mut self, aside: Aside) -> Result<(), RecordError> {
+        let Aside { mut event, like } = aside;
+        event.head.txn = Some(self.txn.clone());
+        aside_on(&mut self.recorder, event, like)
+    }
+
     /// The run ends like this.
     pub(super) fn end_as(&mut self, ended: Ended) {
         self.ended = ended;
     }
 
-    /// What became of the files between two moments. Without a call, somebody it left behind
-    /// did it.
+    /// What became of the files between two moments. Where no call did it, somebody whom one
+    /// left behind did.
     pub(super) fn changes(
         &mut self,
         (before, outcomes): (&Outcomes, Outcomes),
         base: &Base,
-        call: Option<&str>,
+        call: Whose<'_>,
     ) -> Result<Told, AccountError> {
         let after = &outcomes;
         let mut left_out = 0;
@@ -235,7 +243,7 @@ impl Account {
         path: &TapePath,
         written: &Written,
         old: &Seen,
-        call: Option<&str>,
+        call: Whose<'_>,
     ) -> Result<(), AccountError> {
         let keep = Caps::default().keep;
         let unreadable = |source| AccountError::Layer {
@@ -321,8 +329,9 @@ impl Account {
         }
     }
 
-    fn change(&mut self, change: FileChange, call: Option<&str>) -> Result<(), AccountError> {
-        Ok(self.append(Event::new(Body::File(change)), call)?)
+    fn change(&mut self, mut change: FileChange, call: Whose<'_>) -> Result<(), AccountError> {
+        change.candidates = call.candidates();
+        Ok(self.append(Event::new(Body::File(change)), call.call())?)
     }
 
     /// Ends the tape.

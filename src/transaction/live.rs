@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use super::account::Account;
 use super::base::Base;
+use super::beside::{Beside, Nested};
 use super::call::{Frames, Said};
 use super::open::OpenTransactionError;
 use super::outcome::{Outcome, Outcomes, Written, outcomes};
 use super::{TransactionError, Workspace};
-use crate::model::{Event, TapePath};
+use crate::model::{Body, Event, TapePath};
 use crate::sandbox::{Changes, Said as Saying};
 
 /// From one look to the next, at least; and so many times as long as a look took.
@@ -31,6 +32,8 @@ pub(super) struct Live<'a> {
     /// What the tape says of the files.
     pub(super) told: &'a mut Outcomes,
     pub(super) call: &'a str,
+    /// The calls that it makes itself, as far as that is told.
+    nested: Nested,
     rest: Rest,
     next_look: Instant,
     output: Frames,
@@ -51,6 +54,7 @@ impl<'a> Live<'a> {
             workspace,
             told,
             call,
+            nested: Nested::default(),
             rest: Rest::default(),
             next_look: Instant::now() + LOOK,
             output: Frames::default(),
@@ -73,9 +77,27 @@ impl<'a> Live<'a> {
         let frame = self.output.pass(now);
         self.tell(frame)?;
         if now >= self.next_look {
-            self.look(changes)?;
+            self.look_at(changes, Haste::AtRest)?;
             self.next_look = Instant::now() + LOOK.max(now.elapsed() * SHARE);
         }
+        Ok(())
+    }
+
+    /// Tells what happened beside the call. Before a call inside it begins or returns, all that
+    /// changed is told, so that it is not taken for the other's.
+    pub(super) fn beside(
+        &mut self,
+        beside: &mut dyn Beside,
+        changes: Changes<'_>,
+    ) -> Result<(), OpenTransactionError> {
+        while let Some(aside) = beside.next() {
+            if let Body::ToolCall { .. } | Body::ToolResult { .. } = aside.event.body {
+                self.look_at(changes, Haste::Now)?;
+            }
+            self.nested.take(&aside.event);
+            self.account.aside(aside)?;
+        }
+        beside.recorded();
         Ok(())
     }
 
@@ -93,17 +115,27 @@ impl<'a> Live<'a> {
         }
     }
 
-    fn look(&mut self, changes: Changes<'_>) -> Result<(), OpenTransactionError> {
+    fn look_at(&mut self, changes: Changes<'_>, haste: Haste) -> Result<(), OpenTransactionError> {
         let set = changes.read()?;
-        let now = outcomes(&set, self.base);
-        let now = self.rest.of(self.told, now, Instant::now());
+        let mut now = outcomes(&set, self.base);
+        if haste == Haste::AtRest {
+            now = self.rest.of(self.told, now, Instant::now());
+        }
         pin(self.base, self.workspace, self.told, &now)?;
-        let told = self
-            .account
-            .changes((self.told, now), self.base, Some(self.call))?;
+        let whose = self.nested.whose(self.call);
+        let told = self.account.changes((self.told, now), self.base, whose)?;
         *self.told = told.outcomes;
         Ok(())
     }
+}
+
+/// Which files are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Haste {
+    /// Those that have come to rest.
+    AtRest,
+    /// All, since what is told next comes after them.
+    Now,
 }
 
 /// Reads the base of what is new among what is now.

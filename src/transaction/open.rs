@@ -14,10 +14,11 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::account::{Account, AccountError};
 use super::base::{Base, is_forbidden};
+use super::beside::{Beside, Whose};
 use super::call;
 use super::hold::LookUpError;
 use super::live::{self, Live};
@@ -68,6 +69,8 @@ pub struct Begin {
     pub surroundings: Surroundings,
     /// What was asked for, where it is one thing: it opens the tape.
     pub prompt: Option<String>,
+    /// What else the tape's header says of what is covered.
+    pub covers: Map<String, Value>,
 }
 
 /// An open transaction did not do what it was asked for. What it has done is still there, and
@@ -197,7 +200,7 @@ impl Transaction {
             let made = builder.recursive(true).mode(0o700).create(above);
             made.map_err(io_at(above))?;
         }
-        let mut covers = Map::new();
+        let mut covers = begin.covers.clone();
         let guard = format!("commands run in a sandbox: {}", sandbox.backend().as_str());
         covers.insert("sandbox".to_owned(), guard.into());
         covers.insert("isolation".to_owned(), begin.isolation.as_str().into());
@@ -228,6 +231,16 @@ impl Transaction {
         command: &sandbox::Command,
         sink: &mut dyn FnMut(sandbox::Said<'_>) -> ControlFlow<()>,
     ) -> Result<Exit, OpenTransactionError> {
+        self.exec_beside(command, sink, None)
+    }
+
+    /// The same, and tells the tape what happens beside it.
+    pub fn exec_beside(
+        &mut self,
+        command: &sandbox::Command,
+        sink: &mut dyn FnMut(sandbox::Said<'_>) -> ControlFlow<()>,
+        mut beside: Option<&mut dyn Beside>,
+    ) -> Result<Exit, OpenTransactionError> {
         let workspace = Workspace::open(&self.workspace)?;
         let (Some(sandbox), Some(account)) = (&mut self.sandbox, &mut self.account) else {
             return Err(OpenTransactionError::Over);
@@ -236,9 +249,19 @@ impl Transaction {
         let parts = (account, &mut self.base);
         let mut live = Live::new(parts, &workspace, &mut self.outcomes, &call);
         let mut untold = Ok(());
-        let exit = sandbox.exec_watched(command, &mut |said, changes| {
+        let wake = match &beside {
+            Some(beside) => Some(beside.wake().try_clone_to_owned().map_err(talk)?),
+            None => None,
+        };
+        let wake = wake.as_ref().map(std::os::fd::AsFd::as_fd);
+        let exit = sandbox.exec_watched(command, wake, &mut |said, changes| {
             if untold.is_ok() {
                 untold = live.hear(said, changes);
+            }
+            if untold.is_ok()
+                && let Some(beside) = beside.as_deref_mut()
+            {
+                untold = live.beside(beside, changes);
             }
             match (&untold, sink(said)) {
                 // What cannot be told is not to go on.
@@ -247,14 +270,23 @@ impl Transaction {
             }
         });
         untold?;
+        if let Some(beside) = beside {
+            beside.end();
+            live.beside(beside, sandbox.changes())?;
+        }
         let said = live.finish()?;
         let left_out = match &exit {
             Err(SandboxError::Lost) => 0,
-            _ => self.look(Some(&call))?,
+            _ => self.look(Whose::Call(&call))?,
         };
         let result = call::ends(&exit, said, left_out);
         self.parts()?.1.append(result, Some(&call))?;
         Ok(exit?)
+    }
+
+    /// A socket that listens at the loopback of commands, which nobody else reaches.
+    pub fn listen(&mut self) -> Result<std::os::fd::OwnedFd, OpenTransactionError> {
+        Ok(self.parts()?.0.listen()?)
     }
 
     /// The run ends like this, and not well in any case.
@@ -403,13 +435,13 @@ impl Transaction {
     /// Kills every process, and tells what those did whom the calls had left.
     pub fn settle(&mut self) -> Result<(), OpenTransactionError> {
         self.parts()?.0.stop()?;
-        self.look(None)?;
+        self.look(Whose::Nobody)?;
         Ok(())
     }
 
     /// Looks at what changed since the last look, reads the base of what is new in it, and
     /// tells the tape; how many paths it leaves out.
-    fn look(&mut self, call: Option<&str>) -> Result<usize, OpenTransactionError> {
+    fn look(&mut self, call: Whose<'_>) -> Result<usize, OpenTransactionError> {
         let set = self.change_set()?;
         let now = outcomes(&set, &self.base);
         let workspace = Workspace::open(&self.workspace)?;
@@ -509,6 +541,10 @@ fn fingerprint(
             mode: Some(written.mode),
         },
     })
+}
+
+fn talk(error: io::Error) -> OpenTransactionError {
+    OpenTransactionError::Sandbox(SandboxError::Talk(error))
 }
 
 fn io_at(path: &Path) -> impl FnOnce(io::Error) -> OpenTransactionError {

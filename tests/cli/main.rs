@@ -18,6 +18,7 @@ mod hostile;
 #[path = "../support/hostile_tape.rs"]
 mod hostile_tape;
 mod long_steps;
+mod models;
 mod notes;
 mod nothing_runs;
 mod pipes;

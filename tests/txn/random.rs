@@ -54,6 +54,7 @@ fn try_sets(seeds: std::ops::RangeInclusive<u64>) {
             tape: tape.clone(),
             surroundings: jukebox::effects::Surroundings::default(),
             prompt: None,
+            covers: serde_json::Map::new(),
         };
         let mut transaction = Transaction::begin(&begin).unwrap();
         let before = tree(&workspace);

@@ -16,6 +16,7 @@ use super::super::failure::{Answer, Failure};
 use super::super::interrupt::Interrupt;
 use super::super::output::{Output, Style, complain, pass_on_error, warn};
 use super::super::txn;
+use super::models::ModelArgs;
 use super::name_of;
 use crate::debugger::{
     Backend, Cause, CommandError, CommandOptions, CommandRun, CommandStatus, Exit, Kept,
@@ -34,7 +35,7 @@ const TICK: Timespec = Timespec {
 const MOST_NAMES: u32 = 1000;
 
 /// Options that only mean something with a command.
-pub(super) const OPTIONS: [&str; 9] = [
+pub(super) const OPTIONS: [&str; 13] = [
     "directory",
     "commit",
     "rollback",
@@ -44,6 +45,10 @@ pub(super) const OPTIONS: [&str; 9] = [
     "backend",
     "unguarded",
     "command",
+    "model",
+    "upstream",
+    "from",
+    "volatile",
 ];
 
 /// What is run, and how.
@@ -76,6 +81,8 @@ pub(super) struct CommandArgs {
         conflicts_with_all = ["commit", "rollback", "ask", "backend"]
     )]
     unguarded: bool,
+    #[command(flatten)]
+    models: ModelArgs,
     /// The command and its arguments
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -109,6 +116,12 @@ impl CommandArgs {
         out: &mut Output,
     ) -> Result<Answer, Failure> {
         let end = self.end(around)?;
+        if self.models.model && self.backend == By::Copy && !self.unguarded {
+            return Err(Failure::unusable(
+                "a command that sees a copy has no sockets, and cannot talk to a model; nothing \
+                 was run: --model goes with --backend overlay",
+            ));
+        }
         let (options, tape) = self.options(tape, allows_home, around)?;
         let backend = options.backend;
         let interrupt = Interrupt::arm();
@@ -153,8 +166,14 @@ impl CommandArgs {
         if exit.cause == Cause::Timeout {
             warn("its time was up, and the command was ended");
         }
+        let report = run.models().unwrap_or_default();
+        if self.models.model {
+            self.models.tell(&report);
+        }
         let finished = finish(run, end, &exit, &interrupt, out);
         let code = match finished {
+            // It may not know that it did not get the answers of the tape.
+            Ok(()) if !report.divergences.is_empty() => exit.status.code().max(1),
             Ok(()) => exit.status.code(),
             Err((line, code)) => {
                 warn(&line);
@@ -224,6 +243,7 @@ impl CommandArgs {
             environment,
             input: txn::input(),
             timeout: self.timeout.map(Duration::from_secs),
+            models: self.models.models(around)?,
         };
         Ok((options, tape))
     }

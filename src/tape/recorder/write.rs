@@ -84,18 +84,23 @@ impl Recorder {
         self.put_line(event, &stored)
     }
 
-    /// What the file held before, if a content of `len` bytes may be a change of it.
+    /// What the file held before, or what a blob is like, if a content of `len` bytes may be a
+    /// change of it.
     fn base_of(&self, event: &Event, len: usize) -> Option<(BlobHash, Arc<[u8]>)> {
         const WORTH_IT: usize = 512;
-        let Body::File(change) = &event.body else {
-            return None;
+        let (base, base_len) = match &event.body {
+            Body::File(change) => match self.written.manifest.get(&event.head, &change.path)? {
+                Node::File(file) => (file.hash?, file.len?),
+                _ => return None,
+            },
+            Body::Blob(_) => {
+                let like = self.like?;
+                (like, self.tape.blob(&like).ok()?.len() as u64)
+            }
+            _ => return None,
         };
-        let Some(Node::File(file)) = self.written.manifest.get(&event.head, &change.path) else {
-            return None;
-        };
-        let base = file.hash?;
         let is_fit = len >= WORTH_IT
-            && is_base(file.len?)
+            && is_base(base_len)
             && is_base(len as u64)
             && self.written.chain(&base) < MAX_CHAIN;
         let bytes = is_fit.then(|| self.tape.blob(&base).ok()).flatten()?;

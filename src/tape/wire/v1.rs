@@ -6,6 +6,7 @@ mod decode;
 mod directory;
 mod effect;
 mod encode;
+mod exchange;
 mod fields;
 mod given;
 mod head;
@@ -24,6 +25,7 @@ pub use directory::{
 };
 pub use effect::{effect_event, effect_of};
 pub use encode::{Draft, Encoded, Stored, encode_event, parent_value};
+pub use exchange::{HTTP, http_event, http_frame};
 pub use given::{Fault, decode_given};
 pub use head::{Enc, RawHead};
 pub use line::{Line, LineError, parse_record};

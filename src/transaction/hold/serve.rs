@@ -99,6 +99,7 @@ impl Holder {
             tape: tape.clone(),
             surroundings: setup.surroundings.clone(),
             prompt: None,
+            covers: serde_json::Map::new(),
         })?;
         let socket = runtime.join(&setup.id);
         let listen = || {

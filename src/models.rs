@@ -1,0 +1,43 @@
+//! What an agent and a model say to each other over HTTP: recorded as it happens, and answered
+//! again from a tape.
+//!
+//! ```text
+//! agent ── loopback ── Server ─┬─ Endpoints: the addresses that the user named
+//!                        │     └─ Tape: the same request gets the same bytes
+//!                        └─ events ─► the tape of the command
+//! ```
+//!
+//! What the dialects mean (Messages, Chat Completions, Responses) is pure: bytes in, blocks out,
+//! however the bytes were cut. When two requests are the same is decided in one place, by
+//! [`Identity`]. All that waits for several things at once waits in [`Server`], on a thread of its
+//! own; no other code of the program knows of it.
+//!
+//! Keys go through and are never kept. Nothing is connected to but the addresses of
+//! [`Source::Endpoints`]; with a [`Source::Tape`] nothing is connected to at all.
+
+mod answer;
+mod api;
+mod body;
+mod chat;
+mod draft;
+mod exchange;
+mod flushes;
+mod headers;
+mod identity;
+mod mend;
+mod messages;
+mod passage;
+mod question;
+mod recorded;
+mod responses;
+mod server;
+mod sse;
+mod telling;
+mod upstream;
+
+pub use answer::{Answer, Assembly};
+pub use api::{Api, Dialect};
+pub use identity::{Identity, VolatileParts};
+pub use recorded::{Divergence, Recorded, RecordedError, RecordedReply};
+pub use server::{Report, Server, Source};
+pub use upstream::{AddressError, Upstream};

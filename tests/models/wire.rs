@@ -1,0 +1,271 @@
+//! Both ends: an endpoint that says what it was told to, a client that looks at each chunk, and
+//! between them the server under test, which writes a tape.
+
+use std::io::{BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use jukebox::model::{Body, Event, Header, Outcome};
+use jukebox::models::{Api, Recorded, Report, Server, Source, Upstream, VolatileParts};
+use jukebox::tape::{Recorder, RecorderOptions, Tape};
+use jukebox::transaction::beside::Beside as _;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tempfile::TempDir;
+
+/// An endpoint that gives each connection the next of its answers, in these pieces, and hangs up.
+pub(crate) struct Endpoint {
+    pub(crate) address: String,
+    pub(crate) asked: Arc<Mutex<Vec<Message>>>,
+}
+
+impl Endpoint {
+    pub(crate) fn saying(answers: Vec<Vec<Vec<u8>>>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for answer in answers {
+                let Ok((mut stream, _)) = listener.accept() else {
+                    return;
+                };
+                let message = Message::read(&mut BufReader::new(&stream));
+                heard.lock().unwrap().push(message);
+                for piece in answer {
+                    stream.write_all(&piece).unwrap();
+                }
+            }
+        });
+        Self { address, asked }
+    }
+}
+
+/// The pieces of an answer: a head, and each of these as one chunk; with an end or without.
+pub(crate) fn answer(head: &str, chunks: &[&[u8]], is_whole: bool) -> Vec<Vec<u8>> {
+    let head = format!("HTTP/1.1 {head}\r\ntransfer-encoding: chunked\r\n\r\n");
+    let chunk = |bytes: &&[u8]| {
+        let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+        chunk.extend_from_slice(bytes);
+        chunk.extend_from_slice(b"\r\n");
+        chunk
+    };
+    let end = is_whole.then(|| b"0\r\n\r\n".to_vec());
+    let chunks = chunks.iter().map(chunk);
+    std::iter::once(head.into_bytes())
+        .chain(chunks)
+        .chain(end)
+        .collect()
+}
+
+/// A request or an answer, as it came over the wire.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Message {
+    pub(crate) first: String,
+    pub(crate) headers: Vec<(String, String)>,
+    /// The body: each chunk, or all of it.
+    pub(crate) chunks: Vec<Vec<u8>>,
+    /// It came to its end.
+    pub(crate) is_whole: bool,
+}
+
+impl Message {
+    pub(crate) fn read(source: &mut impl std::io::BufRead) -> Self {
+        let mut message = Self::default();
+        source.read_line(&mut message.first).unwrap();
+        loop {
+            let mut line = String::new();
+            source.read_line(&mut line).unwrap();
+            let Some((name, value)) = line.trim_end().split_once(": ") else {
+                break;
+            };
+            let name = name.to_ascii_lowercase();
+            message.headers.push((name, value.to_owned()));
+        }
+        if message.header("transfer-encoding") == Some("chunked") {
+            message.is_whole = message.read_chunks(source).is_some();
+        } else if let Some(length) = message.header("content-length") {
+            let mut body = vec![0; length.parse().unwrap()];
+            message.is_whole = source.read_exact(&mut body).is_ok();
+            message.chunks.push(body);
+        }
+        message
+    }
+
+    fn read_chunks(&mut self, source: &mut impl std::io::BufRead) -> Option<()> {
+        loop {
+            let mut line = String::new();
+            source.read_line(&mut line).ok()?;
+            let length = usize::from_str_radix(line.trim_end(), 16).ok()?;
+            let mut chunk = vec![0; length + 2];
+            source.read_exact(&mut chunk).ok()?;
+            chunk.truncate(length);
+            if length == 0 {
+                return Some(());
+            }
+            self.chunks.push(chunk);
+        }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(other, _)| other == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn status(&self) -> u16 {
+        let status = self.first.split(' ').nth(1);
+        status.unwrap().parse().unwrap()
+    }
+
+    pub(crate) fn body(&self) -> String {
+        String::from_utf8_lossy(&self.chunks.concat()).into_owned()
+    }
+}
+
+/// The server under test, whose tape is written as that of a command is.
+pub(crate) struct Running {
+    directory: TempDir,
+    addresses: Vec<(Api, String)>,
+    is_over: Arc<AtomicBool>,
+    writer: JoinHandle<Report>,
+}
+
+impl Running {
+    /// In front of an endpoint of either sort.
+    pub(crate) fn recording(address: &str) -> Self {
+        let upstreams = Api::ALL.map(|api| Upstream::new(api, address).unwrap());
+        Self::start(Source::Endpoints(upstreams.to_vec()))
+    }
+
+    /// In place of all endpoints.
+    pub(crate) fn replaying(tape: &Path) -> Self {
+        let tape = Tape::open(tape, &mut ()).unwrap();
+        let recorded = Recorded::read(&tape, VolatileParts::default()).unwrap();
+        Self::start(Source::Tape(recorded))
+    }
+
+    fn start(source: Source) -> Self {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("run.jsonl");
+        let mut recorder =
+            Recorder::create(&path, Header::default(), RecorderOptions::default()).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut server = Server::start(listener.into(), source).unwrap();
+        let addresses = Api::ALL.map(|api| (api, server.address(api))).to_vec();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&is_over);
+        let writer = std::thread::spawn(move || {
+            let mut tell = |server: &mut Server| {
+                while let Some(aside) = server.next() {
+                    match aside.like {
+                        Some(like) => recorder.append_like(aside.event, like),
+                        None => recorder.append(aside.event),
+                    }
+                    .unwrap();
+                }
+                server.recorded();
+            };
+            while !ends.load(Ordering::SeqCst) {
+                let wake = server.wake().try_clone_to_owned().unwrap();
+                let tick = Timespec {
+                    tv_sec: 0,
+                    tv_nsec: 20_000_000,
+                };
+                poll(
+                    &mut [PollFd::new(&wake.as_fd(), PollFlags::IN)],
+                    Some(&tick),
+                )
+                .unwrap();
+                tell(&mut server);
+            }
+            server.end();
+            tell(&mut server);
+            recorder.close(Outcome::Ok).unwrap();
+            server.report()
+        });
+        Self {
+            directory,
+            addresses,
+            is_over,
+            writer,
+        }
+    }
+
+    /// Asks as an agent does.
+    pub(crate) fn ask(&self, api: Api, method: &str, path: &str, body: &str) -> Message {
+        self.ask_with(
+            api,
+            (method, path),
+            &[("content-type", "application/json")],
+            body,
+        )
+    }
+
+    pub(crate) fn ask_with(
+        &self,
+        api: Api,
+        (method, path): (&str, &str),
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Message {
+        let base = self.addresses.iter().find(|(other, _)| *other == api);
+        let address = base.unwrap().1.strip_prefix("http://").unwrap();
+        let (host, below) = address.split_once('/').unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        let mut request = format!("{method} /{below}{path} HTTP/1.1\r\nHost: {host}\r\n");
+        for (name, value) in headers {
+            request.extend([name, ": ", value, "\r\n"]);
+        }
+        let length = body.len().to_string();
+        request.extend(["content-length: ", &length, "\r\n\r\n", body]);
+        stream.write_all(request.as_bytes()).unwrap();
+        Message::read(&mut BufReader::new(&stream))
+    }
+
+    /// Ends it; the tape, and what it says of itself.
+    pub(crate) fn end(self) -> (Written, Report) {
+        self.is_over.store(true, Ordering::SeqCst);
+        let report = self.writer.join().unwrap();
+        let path = self.directory.path().join("run.jsonl");
+        let written = Written {
+            _directory: self.directory,
+            path,
+        };
+        (written, report)
+    }
+}
+
+/// A tape that was written.
+pub(crate) struct Written {
+    _directory: TempDir,
+    pub(crate) path: PathBuf,
+}
+
+impl Written {
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        let mut file = std::fs::File::open(&self.path).unwrap();
+        file.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    pub(crate) fn events(&self) -> Vec<Event> {
+        let tape = Tape::open(&self.path, &mut ()).unwrap();
+        assert_eq!(tape.problems(), []);
+        let events = 0..tape.index.events.len();
+        events
+            .map(|position| tape.event(position).unwrap())
+            .collect()
+    }
+
+    /// The models' answers.
+    pub(crate) fn responses(&self) -> Vec<Body> {
+        let events = self.events().into_iter().map(|event| event.body);
+        events
+            .filter(|body| matches!(body, Body::ModelResponse { .. }))
+            .collect()
+    }
+}
