@@ -69,10 +69,23 @@ pub struct Side {
     pub has_bom: bool,
 }
 
+/// So many bytes are compared to the end whatever the clock says: that takes no time worth
+/// the name, and what is found must not depend on who else uses the processor.
+const SMALL: usize = 1 << 13;
+/// Longer than anything small takes.
+const LONG: Duration = Duration::from_hours(1);
+
+/// When to stop looking closer at two contents of so many bytes together.
+pub(in crate::text) fn deadline(budget: Duration, size: usize) -> Instant {
+    Instant::now() + if size <= SMALL { LONG } else { budget }
+}
+
 impl FileDiff {
-    /// Compares two contents, for about as long as `budget` ([`BUDGET`]) at most.
+    /// Compares two contents, for about as long as `budget` ([`BUDGET`]) at most; small ones
+    /// to the end.
     pub fn between(old: Option<&[u8]>, new: Option<&[u8]>, budget: Duration) -> Self {
-        let deadline = Instant::now() + budget;
+        let size = old.map_or(0, <[u8]>::len) + new.map_or(0, <[u8]>::len);
+        let deadline = deadline(budget, size);
         let is_text = !old.is_some_and(is_binary) && !new.is_some_and(is_binary);
         let side = |bytes: &[u8]| Side {
             size: bytes.len(),

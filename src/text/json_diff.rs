@@ -20,7 +20,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::{Duration, Instant};
 
-use super::diff::align;
+use super::diff::{self, align};
 use tree::{Identities, Kind, Tree};
 
 pub use in_order::in_order;
@@ -130,9 +130,9 @@ fn is_plain(name: &str) -> bool {
 
 /// The differences between two documents, in the order of the one after; what an object or
 /// an array lost comes before what it got. `None` where one of the texts is no JSON or longer
-/// than [`LONGEST`], or where `budget` was not enough.
+/// than [`LONGEST`], or where `budget` was not enough; for small ones it always is.
 pub fn between(before: &str, after: &str, budget: Duration) -> Option<Vec<JsonChange>> {
-    let deadline = Instant::now() + budget;
+    let deadline = diff::deadline(budget, before.len() + after.len());
     if before.len().max(after.len()) > LONGEST {
         return None;
     }
