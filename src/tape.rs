@@ -38,7 +38,7 @@ pub mod format {}
 #[doc = include_str!("tape/STDIN.md")]
 pub mod stdin {}
 
-pub use blobs::{BlobError, BlobSource, MAX_BLOB, MAX_CHAIN};
+pub use blobs::{BlobError, BlobSource, MAX_BLOB, MAX_CHAIN, Splice};
 pub use bytes::TapeBytes;
 pub use cache::IndexCache;
 pub use compact::{CompactError, CompactOptions, Compacted, compact, compact_telling};

@@ -56,7 +56,37 @@ impl BlobSource for Tape {
     }
 }
 
+/// A blob as it stands on the tape, where it is a change of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Splice {
+    /// The blob that is changed.
+    pub base: BlobHash,
+    /// Where, in bytes.
+    pub at: u64,
+    /// How many bytes are taken out.
+    pub del: u64,
+    /// What is put in.
+    pub ins: String,
+}
+
 impl Tape {
+    /// The change as which a blob stands on the tape; `None` where it is none, or cannot be
+    /// read. Nothing is checked: whoever makes the change looks whether it gives the blob.
+    pub fn splice(&self, hash: &BlobHash) -> Option<Splice> {
+        let blobs = &self.index.blobs;
+        let position = blobs.position(blobs.find(hash)?)?;
+        let told = self.with_head(position, |head| (head.base_hash(), head.blob_hash()));
+        let (base, named) = told.ok()?.ok()?;
+        base?;
+        if named.is_some_and(|named| named != *hash) {
+            return None;
+        }
+        match self.with_line(position, decode_blob).ok()?.ok()?? {
+            BlobParts::Splice { base, at, del, ins } => Some(Splice { base, at, del, ins }),
+            BlobParts::Whole(_) | BlobParts::Zstd(_) => None,
+        }
+    }
+
     fn decode(&self, hash: &BlobHash) -> Result<Vec<u8>, BlobError> {
         // Down the chain to a whole content, then up again with the splices.
         let mut splices = Vec::new();

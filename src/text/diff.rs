@@ -19,6 +19,7 @@ use lines::{Lines, Window};
 use script::{Script, Stretch};
 
 pub use lines::LineEnds;
+pub(super) use lines::shared_ends;
 pub(super) use script::align;
 pub use script::{Common, common, word_emphasis};
 pub use unified::{GitMode, Named, unified};
@@ -163,8 +164,8 @@ impl FileDiff {
     }
 }
 
-/// git's rule: a NUL among the first 8000 bytes.
-fn is_binary(bytes: &[u8]) -> bool {
+/// Whether a content is no text, by git's rule: a NUL among the first 8000 bytes.
+pub fn is_binary(bytes: &[u8]) -> bool {
     let start = bytes.get(..8000).unwrap_or(bytes);
     memchr::memchr(0, start).is_some()
 }

@@ -148,6 +148,15 @@ impl<'a> Window<'a> {
     }
 }
 
+/// How many bytes two contents share at their starts, and how many at their ends, apart from
+/// these.
+pub(in crate::text) fn shared_ends(old: &[u8], new: &[u8]) -> (usize, usize) {
+    let prefix = common_prefix(old, new);
+    let old_rest = old.get(prefix..).unwrap_or_default();
+    let new_rest = new.get(prefix..).unwrap_or_default();
+    (prefix, common_suffix(old_rest, new_rest))
+}
+
 /// Compared in blocks first: a block is compared at the speed of memory.
 const BLOCK: usize = 4096;
 
