@@ -4,7 +4,7 @@
 //!     cargo bench --bench parts -- state diff    some of them
 //!
 //! The parts: index, state, events, diff, highlight, draw, recorder, capture, hook, sandbox,
-//! fork. A row names what is done, how long one of it takes, and how often that is the time of what stands beside
+//! blame, bisect, fork. A row names what is done, how long one of it takes, and how often that is the time of what stands beside
 //! it: both in turn, in this process, medians of seven rounds. Where single cases matter
 //! it names the median and the 99th of a hundred instead. This prints and judges nothing.
 
@@ -12,6 +12,10 @@
 
 #[path = "parts/beside.rs"]
 mod beside;
+#[path = "parts/bisect.rs"]
+mod bisect;
+#[path = "parts/blame.rs"]
+mod blame;
 #[path = "parts/capture.rs"]
 mod capture;
 #[path = "parts/diff.rs"]
@@ -51,7 +55,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 /// Measures a part and prints its rows.
 type Run = fn() -> Result;
 
-const PARTS: [(&str, Run); 11] = [
+const PARTS: [(&str, Run); 13] = [
     ("index", index::run),
     ("state", state::run),
     ("events", events::run),
@@ -62,6 +66,8 @@ const PARTS: [(&str, Run); 11] = [
     ("capture", capture::run),
     ("hook", hook::run),
     ("sandbox", sandbox::run),
+    ("blame", blame::run),
+    ("bisect", bisect::run),
     ("fork", fork::run),
 ];
 

@@ -11,11 +11,13 @@
 
 mod beneath;
 mod plan;
+mod working;
 
 use std::io;
 use std::path::PathBuf;
 
 pub use plan::Plan;
+pub use working::WorkingTree;
 
 use crate::model::{BlobHash, Certainty, TapePath};
 use crate::tape::BlobError;

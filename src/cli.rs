@@ -8,6 +8,8 @@
 //! whoever calls [`run`] brings one.
 
 mod arguments;
+mod bisect;
+mod blame;
 mod cat;
 mod change;
 mod checkout;
@@ -127,6 +129,8 @@ enum Command {
     Cat(cat::Args),
     Diff(diff::Args),
     Compare(compare::Args),
+    Blame(blame::Args),
+    Bisect(bisect::Args),
     Checkout(checkout::Args),
     Restore(restore::Args),
     Fork(fork::Args),
@@ -222,6 +226,8 @@ fn dispatch(
         Some(Command::Cat(args)) => args.run(around, out),
         Some(Command::Diff(args)) => args.run(around, out),
         Some(Command::Compare(args)) => args.run(around, out),
+        Some(Command::Blame(args)) => args.run(around, out),
+        Some(Command::Bisect(args)) => args.run(around, out),
         Some(Command::Checkout(args)) => args.run(around, out),
         Some(Command::Restore(args)) => args.run(around, out),
         Some(Command::Fork(args)) => args.run(around, out),

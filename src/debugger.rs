@@ -10,6 +10,8 @@
 mod agents;
 mod begin_fork;
 mod behind;
+mod bisect;
+mod blame;
 mod change_list;
 mod checkout;
 mod command;
@@ -67,6 +69,12 @@ pub use crate::effects::{
     Surroundings, Unfinished, UnfinishedError,
 };
 pub use begin_fork::{BeginForkError, BegunFork};
+pub use bisect::{
+    BisectError, BisectNews, BisectOptions, BisectOutcome, BisectScope, Bisection, FirstBad,
+    Predicate, PredicateError, ProbeCommand, ProbeRow, Question, QuestionError, Sandboxing, Test,
+    Verdict as BisectVerdict,
+};
+pub use blame::{BlameLine, BlameOrigin, BlameView, Writer};
 pub use change_list::ChangeList;
 pub use checkout::{
     Checkout, CheckoutError, CheckoutOptions, CheckoutReport, CheckoutRow, Doubt, OutsideLinks,

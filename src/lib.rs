@@ -50,7 +50,7 @@
 //! * `checkout` writes only below a new or empty directory that the user named, or that is the
 //!   program's own, and follows no link.
 //! * A run that is made again touches no workspace and sends nothing: its commands see a copy
-//!   of the recorded files in the sandbox.
+//!   of the recorded files in the sandbox. So do those of a bisection, which a person typed.
 //! * A workspace is written by `transaction` alone, all or nothing, and only where nobody else
 //!   changed it.
 //! * A directory that is watched is only read: no entry of it is written, no link followed, and

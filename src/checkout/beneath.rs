@@ -131,6 +131,34 @@ impl Beneath {
         Ok(())
     }
 
+    /// Makes a directory, or takes the one that is there. It gets its mode at once, and its
+    /// owner all rights: more is to be changed in it.
+    pub(super) fn make_open_directory(
+        &mut self,
+        path: &TapePath,
+        mode: Option<u32>,
+    ) -> Result<(), Refusal> {
+        let directory = self.enter(&components(path)).map_err(at_entry)?;
+        match mode {
+            Some(mode) => {
+                let mode = permissions(mode) | Mode::RWXU;
+                rustix::fs::fchmod(directory, mode).map_err(at_entry)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Takes away a file or a link, or a directory that is empty.
+    pub(super) fn take_away(&mut self, path: &TapePath, is_directory: bool) -> Result<(), Refusal> {
+        let directory = self.enter_parent(path)?;
+        let flags = if is_directory {
+            AtFlags::REMOVEDIR
+        } else {
+            AtFlags::empty()
+        };
+        rustix::fs::unlinkat(directory, path.name(), flags).map_err(at_entry)
+    }
+
     /// Makes a new file.
     pub(super) fn make_file(
         &mut self,

@@ -132,7 +132,11 @@ fn row(entry: &Entry, skipped: Option<Skipped>) -> Row {
     }
 }
 
-fn decide(entry: &Entry, linked: &HashSet<TapePath>, links: OutsideLinks) -> Option<Skipped> {
+pub(super) fn decide(
+    entry: &Entry,
+    linked: &HashSet<TapePath>,
+    links: OutsideLinks,
+) -> Option<Skipped> {
     if entry.path.is_outside() {
         return Some(Skipped::OutsideWorkspace);
     }
@@ -164,7 +168,11 @@ fn may_leave(path: &TapePath, target: &[u8]) -> bool {
     target.starts_with(b"/") || up >= path.components().count() || goes_up_again
 }
 
-fn put(beneath: &mut Beneath, entry: &Entry, blobs: &dyn BlobSource) -> Result<(), Refusal> {
+pub(super) fn put(
+    beneath: &mut Beneath,
+    entry: &Entry,
+    blobs: &dyn BlobSource,
+) -> Result<(), Refusal> {
     match &entry.item {
         Item::Directory => beneath.make_directory(&entry.path, entry.mode),
         Item::Link(target) => beneath.make_link(&entry.path, target),

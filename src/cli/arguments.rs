@@ -205,6 +205,11 @@ fn tell_problems(run: &Debugger) {
 }
 
 impl TapeArgs {
+    /// The tape as it was typed.
+    pub(super) fn typed(&self) -> &OsStr {
+        &self.tape
+    }
+
     /// The line that says how far it has come with something that it does to the run.
     pub(super) fn progress(&self, what: &str, around: &Environment) -> ProgressLine {
         ProgressLine::new(what, &short_name(&self.tape), around)

@@ -289,7 +289,8 @@ fn response(run: &Debugger, at: Spot) -> Result<(StepNumber, String), Failure> {
     Ok((number, text))
 }
 
-fn object(patch: &Patch) -> Value {
+/// A path that differs.
+pub(super) fn object(patch: &Patch) -> Value {
     let text = (!patch.bytes.is_empty()).then(|| String::from_utf8_lossy(&patch.bytes));
     fields::with_both_paths(
         &patch.path,
@@ -358,7 +359,7 @@ fn print_changes(changes: &[JsonChange], out: &mut Output) -> Result<(), Failure
 }
 
 /// A patch: its bytes to a pipe, its lines in colours to a person.
-fn print(patch: &[u8], out: &mut Output) -> Result<(), Failure> {
+pub(super) fn print(patch: &[u8], out: &mut Output) -> Result<(), Failure> {
     if !out.has_terminal() {
         out.bytes(patch)?;
         return Ok(());

@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-use crate::debugger::{HookPlaces, IndexCache, Places};
+use crate::debugger::{HookPlaces, IndexCache, Places, Sandboxing, allowed_environment};
 
 /// Columns where nobody says how many there are.
 const COLUMNS: usize = 100;
@@ -66,6 +66,7 @@ impl Environment {
                     .or_else(|| Some(absolute("HOME")?.join(".claude"))),
                 cache: index_cache(),
                 here: env::current_dir().ok(),
+                sandboxing: sandboxing(),
             },
             hooks: hook_places(),
             project: absolute("CLAUDE_PROJECT_DIR"),
@@ -85,6 +86,17 @@ impl Environment {
                 .then(|| columns(io::stderr()).unwrap_or(COLUMNS)),
         }
     }
+}
+
+/// What a sandbox is made of; `None` where the system does not say which file the program is.
+fn sandboxing() -> Option<Sandboxing> {
+    Some(Sandboxing {
+        program: env::current_exe().ok()?,
+        home: absolute("HOME"),
+        hidden: vec![runtime()],
+        temporary: env::temp_dir(),
+        environment: allowed_environment(env::vars_os()),
+    })
 }
 
 /// The program's own directory for sockets: the user's by the XDG specification, or one with

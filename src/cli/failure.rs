@@ -8,10 +8,10 @@ use std::io;
 use color_eyre::config::{HookBuilder, Theme};
 
 use crate::debugger::{
-    CheckoutError, CommandError, CompactError, ConfigError, EffectError, HoldError, ImportError,
-    LocateError, LookUpError, ModelsError, OpenError, OpenTransactionError, QueryError, ReadError,
-    RecordError, RecordingError, SalvageError, SandboxError, TellError, TransactionError,
-    UnfinishedError,
+    BisectError, CheckoutError, CommandError, CompactError, ConfigError, EffectError, HoldError,
+    ImportError, LocateError, LookUpError, ModelsError, OpenError, OpenTransactionError,
+    PredicateError, QueryError, ReadError, RecordError, RecordingError, SalvageError, SandboxError,
+    TellError, TransactionError, UnfinishedError,
 };
 use crate::model::{PathError, PlaceError};
 use crate::text::sanitize_block;
@@ -338,6 +338,34 @@ impl From<ModelsError> for Failure {
                  a tape that can answer, and `jukebox verify` says what is wrong with this one"
             )),
             ModelsError::Server(_) => Self::machine(format!("{error}; nothing was run")),
+        }
+    }
+}
+
+impl From<PredicateError> for Failure {
+    fn from(error: PredicateError) -> Self {
+        Self::unusable(error.to_string())
+    }
+}
+
+impl From<BisectError> for Failure {
+    fn from(error: BisectError) -> Self {
+        match error {
+            BisectError::Aborted(..) => Self::unusable(format!(
+                "{error}, and from 128 on that means stop; a script around it can end with 1"
+            )),
+            BisectError::BrokenOff => Self::no(error.to_string()),
+            BisectError::Scratch { .. } => {
+                Self::machine(format!("{error}; TMPDIR names another place"))
+            }
+            BisectError::Checkout(CheckoutError::BrokenOff { .. }) => Self::no("stopped"),
+            BisectError::Checkout(error) => Self::machine(format!(
+                "{error}; nothing of it is left: TMPDIR names another place"
+            )),
+            BisectError::Sandbox(SandboxError::Missing(_)) => Self::machine(format!(
+                "{error}; nothing was run (`jukebox doctor` says more)"
+            )),
+            BisectError::Sandbox(_) => Self::machine(error.to_string()),
         }
     }
 }

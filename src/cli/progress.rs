@@ -112,6 +112,7 @@ fn describe(task: &str, progress: Progress, elapsed: Duration) -> String {
         Unit::Bytes => format!("{}B of {}B", human::size(done), human::size(of)),
         Unit::Steps => format!("{} of {} steps", human::count(done), human::count(of)),
         Unit::Entries => format!("{} of {} entries", human::count(done), human::count(of)),
+        Unit::Runs => format!("run {} of about {}", done + 1, of),
     };
     let mut line = format!("{task}  {} %  {amount}", progress.percent());
     if elapsed >= KNOWN && done > 0 {

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::Sandboxing;
 use super::behind::{self, Behind};
 use super::effects::LedgerSoFar;
 use super::follow::{Origin, Sort};
@@ -85,6 +86,8 @@ pub struct Places {
     pub cache: Option<IndexCache>,
     /// The current directory: what paths are named relative to.
     pub here: Option<PathBuf>,
+    /// What a sandbox is made of, for commands that a person wants to be run.
+    pub sandboxing: Option<Sandboxing>,
 }
 
 /// How to open a run.

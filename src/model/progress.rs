@@ -29,6 +29,8 @@ pub enum Unit {
     Steps,
     /// Entries of a tree.
     Entries,
+    /// Runs of a command.
+    Runs,
 }
 
 impl Progress {

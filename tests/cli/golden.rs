@@ -17,6 +17,8 @@ fn the_whole_help() {
         "cat",
         "diff",
         "compare",
+        "blame",
+        "bisect",
         "checkout",
         "restore",
         "record",
@@ -63,6 +65,37 @@ fn log() {
         "log run.jsonl --color always",
     ];
     world.check_golden("log", &commands);
+}
+
+#[test]
+fn blame() {
+    let world = World::new(&["run.jsonl"]);
+    let commands = [
+        "blame run.jsonl@main:13 src/parse.rs",
+        "blame run.jsonl@main:4 src/parse.rs --why",
+        "blame run.jsonl@main:13 src/parse.rs --why --color always",
+        "blame run.jsonl@main:13 src/parse.rs --json",
+        "blame run.jsonl@main:13 notes.md",
+        "blame run.jsonl@main:13 notes.md --strict",
+        "blame run.jsonl@main:13 zero",
+        "blame run.jsonl@main:13 src",
+        "blame run.jsonl@main:13 src/link",
+        "blame run.jsonl@main:13 nowhere",
+    ];
+    world.check_golden("blame", &commands);
+}
+
+#[test]
+fn bisect() {
+    let world = World::new(&["run.jsonl"]);
+    let commands = [
+        "bisect run.jsonl --to main:13 --from main:3 --grep todo src/parse.rs",
+        "bisect run.jsonl --to main:13 --not --grep u8 src/parse.rs",
+        "bisect run.jsonl --to main:13 --absent zero --all",
+        "bisect run.jsonl --to main:13 --from main:3 --exists src/parse.rs",
+        "bisect run.jsonl --to main:13 --exists try.txt",
+    ];
+    world.check_golden("bisect", &commands);
 }
 
 #[test]

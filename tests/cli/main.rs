@@ -5,6 +5,7 @@
 
 mod agent;
 mod bad_input;
+mod bisects;
 mod checkouts;
 mod commands;
 mod compares;
