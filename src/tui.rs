@@ -7,7 +7,7 @@
 //! | module | knows |
 //! |---|---|
 //! | [`action`], [`key`], `keymap` | what can be asked for, and by which keys: one table |
-//! | [`app`], `update`, `panes`, `folding`, `opening`, `travel`, `against`, `play`, `scroll`, `search`, `prompt`, `palette`, `picker`, `notes`, `fuzzy`, `overlay`, `decision` | the state, and what events do to it |
+//! | [`app`], `update`, `panes`, `folding`, `opening`, `travel`, `against`, `bisection`, `play`, `scroll`, `search`, `prompt`, `palette`, `picker`, `notes`, `fuzzy`, `overlay`, `decision` | the state, and what events do to it |
 //! | `held`, `demand`, [`job`], [`worker`] | what is asked, what is shown meanwhile, who answers |
 //! | [`document`], [`difference`], [`highlight`], [`reading`], [`conversation`] | files and texts as rows, made by the worker |
 //! | `layout`, [`theme`], [`view`] | where everything stands and how it looks |
@@ -20,6 +20,7 @@
 pub mod action;
 mod against;
 pub mod app;
+mod bisection;
 mod canvas;
 mod clipboard;
 pub mod conversation;

@@ -9,6 +9,10 @@
 
 #[path = "screen/against.rs"]
 mod against;
+#[path = "screen/bisects.rs"]
+mod bisects;
+#[path = "screen/blames.rs"]
+mod blames;
 #[path = "screen/differences.rs"]
 mod differences;
 #[path = "screen/effects.rs"]

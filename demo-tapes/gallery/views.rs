@@ -114,6 +114,14 @@ pub(crate) const VIEWS: &[View] = &[
     view("context-requests", On(Signs), ":10<Enter>2VV"),
     view("environment-branch", On(Signs), ":16<Enter>2VVV"),
     view("file", On(BugHunt), ":22<Enter>2<Enter>"),
+    view("file-blame", On(BugHunt), ":22<Enter>2<Enter>b"),
+    view("file-blame-line", On(BugHunt), ":22<Enter>2<Enter>bG"),
+    view("bisect-asked", On(BugHunt), ":18<Enter>B"),
+    view(
+        "bisect-found",
+        On(BugHunt),
+        ":22<Enter>B--not<Space>--exists<Space>data/large.csv<Enter>",
+    ),
     view("file-scrolled", On(BugHunt), ":22<Enter>2<Enter><C-d>"),
     view(
         "file-uncertain",

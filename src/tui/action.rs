@@ -62,7 +62,8 @@ actions! {
         PreviousDifference "previous-difference" "Ctrl-p" Count "difference"
             "Of two runs: to the difference before"
         JumpBack        "jump-back"        "u"        Count ""        "Back to where the last jump began"
-        NextBranch      "next-branch"      "b"        None  "branch"  "To the next branch of the run"
+        NextBranch      "next-branch"      "b"        None  "branch"
+            "To the next branch; in a file: who wrote it"
         Follow          "follow"           "F"        None  "follow"
             "Follow the run as it grows, or stop"
     }
@@ -82,6 +83,8 @@ actions! {
         Open            "open"             "Enter"    None  "open"    "Open the file, fold the directory"
         OpenNamed       "open-named"       "i"        None  "file of step"
             "The file that this step is about; the next such"
+        Blame           "blame"            "W"        None  ""
+            "Who wrote each line of the file; Enter: there"
         NextFile        "next-file"        "J"        Count "file"    "The next changed file"
         PreviousFile    "previous-file"    "K"        Count "file"    "The changed file before"
         NextView        "next-view"        "v"        None  "view"
@@ -130,6 +133,8 @@ actions! {
         Search          "search"           "/"        None  "search"  "Search all events for words"
         NextHit         "next-hit"         "n"        Count "hit"     "To the next hit"
         PreviousHit     "previous-hit"     "N"        Count "hit"     "To the hit before"
+        Bisect          "bisect"           "B"        None  ""
+            "Find the step that broke it, by a command"
         OnlyHits        "only-hits"        "&"        None  "only hits" "Only the steps with a hit, or all"
     }
     Program {

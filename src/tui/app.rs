@@ -8,6 +8,7 @@ use std::ops::Range;
 use ratatui::layout::Size;
 
 use super::against::Against;
+use super::bisection::Bisecting;
 use super::decision::Decision;
 use super::difference::Form;
 use super::effect::Effect;
@@ -136,6 +137,8 @@ pub struct App {
     /// The files that a step may be about are being looked for.
     pub(super) naming: Option<Ticket>,
     pub(super) search: Option<Search>,
+    /// The step that broke it is looked for, or was.
+    pub(super) bisecting: Option<Bisecting>,
     /// The search before, while another query is typed.
     pub(super) search_before: Option<Search>,
     pub(super) prompt: Option<Prompt>,
@@ -222,6 +225,7 @@ impl App {
             fetch: None,
             naming: None,
             search: None,
+            bisecting: None,
             search_before: None,
             prompt: None,
             overlay: None,
@@ -272,10 +276,14 @@ impl App {
             self.diff.request.is_waiting(),
             self.diff.raw.is_waiting(),
         ];
-        let is_file_waiting = |file: &super::panes::FilePane| file.open.is_waiting();
+        let is_file_waiting = |file: &super::panes::FilePane| {
+            let blame = file.blame.as_ref();
+            file.open.is_waiting() || blame.is_some_and(|blame| blame.told.is_waiting())
+        };
         panes.contains(&true)
             || self.state.file.as_ref().is_some_and(is_file_waiting)
             || self.search.as_ref().is_some_and(Search::is_running)
+            || self.bisecting.as_ref().is_some_and(Bisecting::is_running)
             || self.against.as_ref().is_some_and(Against::is_waiting)
             || self.opening.is_some()
             || self.decision.as_ref().is_some_and(Decision::is_waiting)

@@ -217,6 +217,10 @@ impl App {
         file.columns = usize::from(area.width);
         let (at, path) = (at.cursor, file.path.clone());
         file.open.want(Job::File { at, path }, &mut self.desk);
+        let path = file.path.clone();
+        if let Some(blame) = &mut file.blame {
+            blame.told.want(Job::Blame { at, path }, &mut self.desk);
+        }
         let Some(open) = file.file().filter(|open| !open.document.is_empty()) else {
             return;
         };

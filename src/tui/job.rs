@@ -4,6 +4,7 @@
 //! nobody waits for any more is told from one that somebody does. Nothing here works.
 
 mod opened;
+mod probing;
 mod progress;
 mod slot;
 mod transaction;
@@ -18,13 +19,15 @@ use super::document::Document;
 use super::highlight::Painted;
 use super::reading::{ContextLines, ReadingRow, RequestReading, StepReading};
 use crate::debugger::{
-    AgentRow, Alignment, ChangeList, ChangeRow, Direction, Expanded, FileView, HitRow, Left,
-    NamedFile, Refresh, RunRow, RunSource, Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
+    AgentRow, Alignment, BlameView, ChangeList, ChangeRow, Direction, Expanded, FileView, HitRow,
+    Left, NamedFile, Refresh, RunRow, RunSource, Spot, Statistics, StepRow, StripCell, Summary,
+    TreeRow,
 };
 use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
 use crate::text::SafeText;
 
 pub use self::opened::{Changes, OpenFile, OpenedRun, SharedRun};
+pub use self::probing::BisectStep;
 pub use self::progress::{Progress, Reading, ReadingState};
 pub use self::slot::Slot;
 pub use self::transaction::{
@@ -171,6 +174,13 @@ pub enum Job {
         /// Which.
         path: TapePath,
     },
+    /// Which step wrote each line of a file.
+    Blame {
+        /// Where.
+        at: Cursor,
+        /// Which.
+        path: TapePath,
+    },
     /// One file, to be given to the editor.
     Fetch {
         /// Where.
@@ -246,6 +256,20 @@ pub enum Job {
         /// Which lines of each, from 0.
         lines: [Range<usize>; 2],
     },
+    /// The first step that is bad. What is asked may be a command: a person typed and entered
+    /// it.
+    Bisect {
+        /// What was typed.
+        question: String,
+        /// On which branch.
+        branch: u16,
+        /// From where; `None`: the start of the branch.
+        from: Option<Spot>,
+        /// To where.
+        to: Spot,
+    },
+    /// Stop looking for it.
+    StopBisect,
     /// Every place where the words stand.
     Search {
         /// The words.
@@ -415,6 +439,7 @@ impl Job {
             Self::Changes { .. } | Self::ChangesAgainst { .. } => Slot::Changes,
             Self::Tree { .. } | Self::TreeAgainst { .. } => Slot::Tree,
             Self::File { .. } => Slot::File,
+            Self::Blame { .. } => Slot::Blame,
             Self::Fetch { .. } => Slot::Fetch,
             Self::Diff { .. }
             | Self::StopDiff
@@ -427,6 +452,7 @@ impl Job {
             Self::Raw { .. } => Slot::Raw,
             Self::Paint { .. } => Slot::Paint,
             Self::PaintDiff { .. } => Slot::PaintDiff,
+            Self::Bisect { .. } | Self::StopBisect => Slot::Bisect,
             Self::Search { .. } | Self::StopSearch => Slot::Search,
             Self::Statistics { .. } | Self::StopStatistics => Slot::Statistics,
             Self::Transaction(job) => job.slot(),
@@ -511,6 +537,8 @@ pub enum Answer {
     Tree(Vec<TreeRow>),
     /// To [`Job::File`].
     File(Answered<Box<OpenFile>>),
+    /// To [`Job::Blame`].
+    Blame(Answered<Box<BlameView>>),
     /// To [`Job::Fetch`].
     Fetched(Answered<Box<FileView>>),
     /// To [`Job::Diff`].
@@ -541,6 +569,8 @@ pub enum Answer {
     Aligned(Arc<Alignment>),
     /// To [`Job::RightTimeline`].
     RightTimeline(Vec<StepRow>),
+    /// To [`Job::Bisect`], again and again.
+    Bisect(BisectStep),
     /// To [`Job::Search`]: the next hits, in the order of the tape.
     Hits {
         /// Some more.

@@ -23,6 +23,8 @@ pub(super) enum Purpose {
     Runs,
     /// A run to hold this one against.
     Against,
+    /// A command that fails where it is bad, to be run in the sandbox.
+    Bisect,
 }
 
 impl Purpose {
@@ -35,6 +37,7 @@ impl Purpose {
             Self::Note => "note ",
             Self::Runs => "filter /",
             Self::Against => "against ",
+            Self::Bisect => "run in the sandbox, bad if it fails $ ",
         }
     }
 
@@ -47,6 +50,9 @@ impl Purpose {
             Self::Note => "what to know of this step the next time; empty takes a note away",
             Self::Runs => "letters of a name, a directory, a prompt",
             Self::Against => "a tape or a transcript, or another branch: @b2:end",
+            Self::Bisect => {
+                "make test   or, of a file, run nothing: --grep WORDS PATH  --exists PATH"
+            }
         }
     }
 }

@@ -133,7 +133,7 @@ impl App {
                 }
             }
             Pane::State => match &mut self.state.file {
-                Some(file) => file.top = first,
+                Some(file) => file.scroll_to(first, extent.shown),
                 None => match self.state.view {
                     StateView::Files => self.state.scroll_to(first, extent.shown),
                     StateView::Conversation => {

@@ -4,6 +4,8 @@
 //! known is asked. Nothing here does I/O or reads a clock.
 
 mod against;
+mod bisect;
+mod blame;
 mod files;
 mod left;
 mod mouse;
@@ -159,7 +161,9 @@ impl App {
             ActionId::Faster => self.change_speed(delta),
             ActionId::Slower => self.change_speed(-delta),
             ActionId::JumpBack => self.jump_back(times),
+            ActionId::NextBranch if self.is_at_a_file() => self.toggle_blame(),
             ActionId::NextBranch => self.next_branch(),
+            ActionId::Blame => self.toggle_blame(),
             ActionId::Follow => self.toggle_follow(),
             // These wait for a letter, and come with it.
             ActionId::SetMark | ActionId::GoToMark => self.pending = Pending::Letter(action),
@@ -210,6 +214,7 @@ impl App {
             ActionId::RollBack => self.decide(TransactionEnd::RollBack),
             ActionId::Confirm => self.confirm(),
             ActionId::Search => self.begin_search(),
+            ActionId::Bisect => self.begin_bisect(),
             ActionId::OnlyHits => self.toggle_filter(),
             ActionId::NextHit => self.next_hit(Direction::Forward, times),
             ActionId::PreviousHit => self.next_hit(Direction::Back, times),
@@ -282,6 +287,10 @@ impl App {
             self.desk.ask(Job::StopDiff);
             return;
         }
+        if self.bisecting.is_some() {
+            self.drop_bisect();
+            return;
+        }
         if self.search.is_some() {
             self.drop_search();
             return;
@@ -325,6 +334,7 @@ impl App {
             Purpose::Runs => self.open_chosen_run(),
             Purpose::Search => self.enter_search(text),
             Purpose::Against => self.open_against(text),
+            Purpose::Bisect => self.bisect(text),
             Purpose::Palette => match choices.into_iter().nth(prompt.chosen) {
                 Some(Choice::Place(place)) => self.go_to_place(place, Errand::Place),
                 Some(Choice::Action(offer)) => self.perform(offer.action.id, None, effects),

@@ -1,7 +1,7 @@
 //! Answers what the screen asks, on threads of its own, so that the screen never waits.
 //!
 //! Lookups, reads, the strip, colours, searches, numbers, the file's growth, keeping, opening,
-//! comparing and the end of a transaction each have a thread, so that a long diff holds up no scrolling and a search holds up nothing. A request waits in its
+//! comparing, the end of a transaction and bisecting each have a thread, so that a long diff holds up no scrolling and a search holds up nothing. A request waits in its
 //! [`Slot`] until its thread is free, and a newer one of the same slot takes its place. A panic on any of the
 //! threads becomes [`Event::WorkerFailed`]. The screen's state is never touched here.
 
@@ -39,14 +39,20 @@ pub struct Worker {
 /// The thread that reads a run that is shown already, and what was written since.
 const READING: usize = 5;
 
+/// The thread that looks for the step that broke it.
+const BISECTING: usize = 11;
+
 /// The thread that writes what a person left.
 const KEEPING: usize = 7;
 
 /// How many threads there are.
-const LANES: usize = 11;
+const LANES: usize = 12;
 
 /// So long it is waited for when the screen closes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// So long a command has to end when the screen closes: it is asked to, and killed then.
+const LAST_COMMAND: Duration = Duration::from_secs(3);
 
 /// The thread that serves a slot.
 const fn lane_of(slot: Slot) -> usize {
@@ -65,6 +71,7 @@ const fn lane_of(slot: Slot) -> usize {
         | Slot::Like
         | Slot::Request
         | Slot::File
+        | Slot::Blame
         | Slot::Raw
         | Slot::Fetch
         | Slot::FilesOfStep
@@ -84,6 +91,7 @@ const fn lane_of(slot: Slot) -> usize {
         Slot::Keep => KEEPING,
         Slot::OpenRun | Slot::Runs => 8,
         Slot::Right => 9,
+        Slot::Bisect => BISECTING,
         // The process that holds a transaction takes the time it takes.
         Slot::TransactionEnd => 10,
     }
@@ -159,6 +167,10 @@ impl Drop for Worker {
         if let Some(reading) = self.lanes.get(READING) {
             reading.wait_until_left(LAST_WORDS);
         }
+        // Nor does a command, and the files that it was asked about.
+        if let Some(bisecting) = self.lanes.get(BISECTING) {
+            bisecting.wait_until_left(LAST_COMMAND);
+        }
     }
 }
 
@@ -199,6 +211,7 @@ impl Lane {
                 Job::ReadOn => self.read_on(request.generation),
                 Job::StopReading
                 | Job::StopSearch
+                | Job::StopBisect
                 | Job::StopStatistics
                 | Job::StopContextRun
                 | Job::StopRuns

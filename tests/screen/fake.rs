@@ -23,7 +23,7 @@ use jukebox::tui::document::Document;
 use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
 use jukebox::tui::highlight::Highlighter;
-use jukebox::tui::job::{Answer, Job, OpenFile, Progress, Slot, Stop};
+use jukebox::tui::job::{Answer, BisectStep, Job, OpenFile, Progress, Slot, Stop};
 use jukebox::tui::reading::{ContextLines, ReadingRow};
 use jukebox::tui::worker::settle;
 
@@ -148,6 +148,7 @@ impl Fake {
                 let document = Arc::new(Document::of(&view));
                 Answer::File(Ok(Box::new(OpenFile { view, document })))
             }
+            Job::Blame { .. } => Answer::Blame(Err(text("nobody knows who wrote it"))),
             Job::Fetch { at, path } => Answer::Fetched(Ok(Box::new(self.file(*at, path)))),
             Job::Diff { from, to, change } => {
                 let content = |at: &Cursor| Self::bytes(at.position / EVENTS, &change.path);
@@ -196,6 +197,7 @@ impl Fake {
                 };
                 Answer::PaintedDiff(Box::new([paint(0), paint(1)]))
             }
+            Job::Bisect { .. } => Answer::Bisect(BisectStep::Ended(Err(text("no such thing")))),
             Job::Search { query, .. } => Answer::Hits {
                 hits: (1..=self.steps)
                     .filter(|n| n % 40 == 0)

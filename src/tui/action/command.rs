@@ -26,6 +26,8 @@ impl ActionId {
             Self::NextNote => "jukebox note TAPE",
             Self::DiffFromHere | Self::DiffFrom => "jukebox diff TAPE@5 @12",
             Self::Open | Self::OpenNamed | Self::OpenInEditor => "jukebox cat TAPE@12 PATH",
+            Self::Blame => "jukebox blame TAPE@12 PATH",
+            Self::Bisect => "jukebox bisect TAPE -- CMD",
             Self::NextFile | Self::PreviousFile | Self::DiffPane => "jukebox diff TAPE@12",
             Self::NextView => "jukebox diff TAPE@12 --request",
             Self::NextStateView => "jukebox show TAPE@12 --context",

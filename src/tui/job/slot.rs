@@ -47,6 +47,8 @@ pub enum Slot {
     Tree,
     /// The open file.
     File,
+    /// Who wrote its lines.
+    Blame,
     /// A file for the editor.
     Fetch,
     /// The difference of one file.
@@ -67,6 +69,8 @@ pub enum Slot {
     PaintDiff,
     /// The search.
     Search,
+    /// The step that broke it.
+    Bisect,
     /// The numbers.
     Statistics,
     /// What has become of the transaction.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::blame::BlameColumn;
 use super::conversation::ConversationPane;
 use crate::debugger::{ChangeList, ChangeRow, Expanded, Statistics, TreeRow, Versions};
 use crate::model::{Certainty, EntryKind, TapePath};
@@ -352,6 +353,8 @@ pub(in crate::tui) struct FilePane {
     pub(in crate::tui) versions: Versions,
     /// The colours of its lines.
     pub(in crate::tui) painted: Held<Painted>,
+    /// Who wrote its lines, where that is shown.
+    pub(in crate::tui) blame: Option<BlameColumn>,
     /// The first row to show, as far as there are so many.
     pub(in crate::tui) top: usize,
     /// Columns scrolled away on the left.
@@ -387,6 +390,7 @@ impl FilePane {
             open: Held::default(),
             versions: Versions::default(),
             painted: Held::default(),
+            blame: None,
             top: 0,
             left: 0,
             columns: 0,
@@ -468,12 +472,56 @@ impl FilePane {
 
     /// The first row to show in a pane of this height, the head included.
     pub(in crate::tui) fn first_row(&self, height: usize) -> usize {
-        let rows = self.file().map_or(0, |file| file.document.len());
-        scrolled(self.top, None, rows, height - self.head_height(height))
+        let shown = height - self.head_height(height);
+        scrolled(self.top, self.chosen_row(), self.rows(), shown)
     }
 
-    /// Scrolls by rows.
+    fn rows(&self) -> usize {
+        self.file().map_or(0, |file| file.document.len())
+    }
+
+    /// The chosen row, where one is chosen.
+    pub(in crate::tui) fn chosen_row(&self) -> Option<usize> {
+        let here = self.blame.as_ref()?.here;
+        Some(here.min(self.rows().saturating_sub(1)))
+    }
+
+    /// Chooses a row, where one is chosen.
+    pub(in crate::tui) fn choose(&mut self, row: usize) {
+        let last = self.rows().saturating_sub(1);
+        if let Some(blame) = &mut self.blame {
+            blame.here = row.min(last);
+        }
+    }
+
+    /// Shows who wrote the lines, or not. The first row in view is chosen.
+    pub(in crate::tui) fn toggle_blame(&mut self, height: usize) {
+        let here = self.first_row(height);
+        self.top = here;
+        self.blame = match self.blame.take() {
+            Some(_) => None,
+            None => Some(BlameColumn {
+                here,
+                ..BlameColumn::default()
+            }),
+        };
+    }
+
+    /// Makes this row the first one; the chosen row stays in view.
+    pub(in crate::tui) fn scroll_to(&mut self, first: usize, shown: usize) {
+        self.top = first;
+        if let Some(here) = self.chosen_row() {
+            self.choose(here.clamp(first, first + shown.saturating_sub(1)));
+        }
+    }
+
+    /// Scrolls by rows, or chooses another row.
     pub(in crate::tui) fn scroll_by(&mut self, delta: i64, height: usize) {
+        if let Some(here) = self.chosen_row() {
+            self.choose(offset(here, delta));
+            self.top = self.first_row(height);
+            return;
+        }
         let there = offset(self.first_row(height), delta);
         self.top = there;
         self.top = self.first_row(height);

@@ -172,7 +172,10 @@ impl App {
         let height = usize::from(area.height);
         match pane {
             Pane::Timeline => self.press_step(row, area.height),
-            Pane::State if self.state.file.is_some() => self.press_version(place, area),
+            Pane::State if self.state.file.is_some() => {
+                self.press_version(place, area);
+                self.press_line(row, height);
+            }
             Pane::State if self.state.view == StateView::Conversation => {
                 self.press_turn(row, height);
             }

@@ -8,7 +8,9 @@ use crate::tui::app::{App, Tone};
 use crate::tui::difference::{Context, Form};
 use crate::tui::job::Job;
 use crate::tui::layout::Pane;
-use crate::tui::panes::{Blanks, FilePane, Fold, Grain, Sides, StateView, View, offset};
+use crate::tui::panes::{
+    BlameColumn, Blanks, FilePane, Fold, Grain, Sides, StateView, View, offset,
+};
 use crate::tui::reading::ReadingRow;
 
 /// How far a key scrolls sideways, in columns.
@@ -152,6 +154,7 @@ impl App {
                 Some(agent) => self.toggle_fold(agent),
                 None => self.focus(Pane::Diff),
             },
+            Pane::State if self.chosen_line().is_some() => self.go_to_origin(),
             Pane::State if self.state.file.is_some() => self.focus(Pane::Diff),
             Pane::State => match self.state.view {
                 StateView::Files => self.open_row(),
@@ -229,7 +232,7 @@ impl App {
     }
 
     /// Opens a file over the tree.
-    fn open_file(&mut self, path: TapePath) {
+    pub(super) fn open_file(&mut self, path: TapePath) {
         self.state.open_above(&path);
         self.state.selected = Some(path.clone());
         if self.diff.index_of(&path).is_some() {
@@ -254,8 +257,11 @@ impl App {
             ),
             Some(path) => {
                 self.diff.view = View::Files;
-                if self.state.file.is_some() {
-                    self.state.file = Some(FilePane::new(path.clone()));
+                if let Some(before) = &self.state.file {
+                    let is_blamed = before.blame.is_some();
+                    let mut file = FilePane::new(path.clone());
+                    file.blame = is_blamed.then(BlameColumn::default);
+                    self.state.file = Some(file);
                 }
                 self.state.selected = Some(path);
             }

@@ -86,6 +86,8 @@ impl App {
                     pane.take(generation, file);
                 }
             }
+            Answer::Bisect(step) => self.take_bisect(generation, &step),
+            Answer::Blame(told) => self.take_blame(generation, told),
             Answer::Fetched(file) => {
                 if self.fetch.is_some_and(|ticket| ticket.is_for(generation)) {
                     self.fetch = None;
@@ -278,6 +280,9 @@ impl App {
         self.state.statistics.outdate();
         if let Some(file) = &mut self.state.file {
             file.open.outdate();
+            if let Some(blame) = &mut file.blame {
+                blame.told.outdate();
+            }
         }
         if let Some(against) = &mut self.against {
             against.outdate();

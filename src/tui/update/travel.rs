@@ -392,6 +392,9 @@ impl App {
         self.state.statistics.clear();
         if let Some(file) = &mut self.state.file {
             file.open.clear();
+            if let Some(blame) = &mut file.blame {
+                blame.told.clear();
+            }
             file.painted.clear();
         }
         if let Some(against) = &mut self.against {
@@ -403,6 +406,7 @@ impl App {
         self.diff.like.clear();
         self.diff.request.clear();
         self.diff.raw.clear();
+        self.drop_bisect();
         self.search = None;
         self.search_before = None;
         (self.fetch, self.naming) = (None, None);

@@ -7,16 +7,17 @@ use ratatui::layout::{Position, Rect};
 
 use super::pane::{draw_centred, draw_error};
 use super::pen::Pen;
+use super::selection;
 use super::versions;
-use crate::debugger::Spot;
+use crate::debugger::{Spot, Writer};
 use crate::model::Certainty;
-use crate::text::{SafeText, width};
+use crate::text::{Align, SafeText, width};
 use crate::tui::action::ActionId;
 use crate::tui::app::App;
 use crate::tui::document::{Document, DocumentRow};
 use crate::tui::job::OpenFile;
 use crate::tui::layout::{Pane, scrolled};
-use crate::tui::panes::FilePane;
+use crate::tui::panes::{BlameColumn, FilePane};
 use crate::tui::theme::Role;
 
 /// Draws the open file.
@@ -162,13 +163,27 @@ fn draw_nothing(app: &App, open: &OpenFile, area: Rect, buffer: &mut Buffer) {
 
 fn draw_lines(app: &App, pane: &FilePane, open: &OpenFile, area: Rect, buffer: &mut Buffer) {
     let document = &open.document;
-    let first = scrolled(pane.top, None, document.len(), usize::from(area.height));
+    let height = usize::from(area.height);
+    let first = scrolled(pane.top, pane.chosen_row(), document.len(), height);
     let digits = digits(document);
     let painted = pane.painted_of(document);
     let columns = pane.left + usize::from(area.width);
+    let chosen = pane.chosen_row();
     for (index, row) in (first..document.len()).zip(area.rows()) {
-        let mut pen = Pen::new(buffer, row, app.theme);
-        match document.row(index, columns) {
+        let selection = selection(app, Pane::State, chosen == Some(index));
+        let mut pen = Pen::new(buffer, row, app.theme).selected(selection);
+        let row = document.row(index, columns);
+        if let Some(blame) = &pane.blame {
+            let number = |row: Option<&DocumentRow>| match row {
+                Some(DocumentRow::Line { number, .. }) => Some(*number),
+                _ => None,
+            };
+            let above = index.checked_sub(1).filter(|_| index > first);
+            let above = above.and_then(|above| document.row(above, 0));
+            let of = [number(row.as_ref()), number(above.as_ref())];
+            draw_origin(app, blame, of, &mut pen);
+        }
+        match row {
             None => {}
             Some(DocumentRow::Line { number, text }) => {
                 pen.number(Some(number), digits);
@@ -192,8 +207,43 @@ fn draw_lines(app: &App, pane: &FilePane, open: &OpenFile, area: Rect, buffer: &
                 pen.text(&SafeText::line(&gap(from, to)), Role::Warning);
             }
         }
+        if chosen.is_some() {
+            pen.finish();
+        }
     }
 }
+
+/// Which step wrote a line, where it is another one than of the line above; on a wide screen
+/// with a sign of what is special about it.
+fn draw_origin(app: &App, blame: &BlameColumn, of: [Option<u64>; 2], pen: &mut Pen<'_>) {
+    let is_wide = pen.left() >= WIDE;
+    let columns = blame.digits.max(1) + usize::from(is_wide);
+    let [origin, above] = of.map(|number| blame.origin_of(number?));
+    let here = app.travel.spot().map(|spot| spot.step);
+    let (text, role) = match origin {
+        Some(origin) if above != Some(origin) => {
+            let step = origin.spot.map(|spot| spot.step);
+            let mut text = step.map_or_else(|| "·".to_owned(), |step| step.to_string());
+            if is_wide {
+                text.push(origin.sign());
+            }
+            let role = match origin.writer {
+                _ if !origin.is_certain => Role::Warning,
+                Writer::Outside => Role::Warning,
+                Writer::Step if step == here => Role::Changed,
+                Writer::Step => Role::Accent,
+                Writer::Before => Role::Quiet,
+            };
+            (text, role)
+        }
+        _ => (String::new(), Role::Quiet),
+    };
+    pen.column(&SafeText::line(&text), columns, Align::Right, role);
+    pen.gap(1);
+}
+
+/// From so many columns on there is room for a sign.
+const WIDE: usize = 44;
 
 fn gap(from: u64, to: Option<u64>) -> String {
     match to {

@@ -61,6 +61,13 @@ pub(super) fn draw(app: &App, row: Rect, buffer: &mut Buffer) -> Option<Position
         pen.words("; Esc gives it up", Role::Quiet);
         return None;
     }
+    let bisecting = app.bisecting.as_ref().filter(|it| it.is_running());
+    if let Some(bisecting) = bisecting {
+        pen.words(spinner(app), Role::Quiet);
+        pen.gap(1);
+        pen.text(&bisecting.describe(), Role::Text);
+        return None;
+    }
     if let Some(search) = app.search.as_ref().filter(|search| search.is_running()) {
         pen.text(&search.describe(), Role::Text);
         return None;

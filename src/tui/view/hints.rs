@@ -134,7 +134,12 @@ fn word(app: &App, action: &Action) -> &'static str {
         ActionId::Play if app.play.is_on() => "stop playing",
         ActionId::DiffFromHere if app.travel.base.is_some() => "diff step by step",
         ActionId::NextStateView => app.state_view_after().name(),
+        ActionId::NextBranch if app.is_at_a_file() => match &app.state.file {
+            Some(file) if file.blame.is_some() => "lines alone",
+            _ => "who wrote it",
+        },
         ActionId::Fold if app.fold_here().is_some() => "unfold",
+        ActionId::Open if app.chosen_line().is_some() => "go there",
         ActionId::Open if app.focus == Pane::State && app.state.view == StateView::Conversation => {
             let here = app.travel.spot().map_or(0, |spot| spot.step.0);
             match app.state.conversation.chosen(here) == here {
@@ -167,6 +172,7 @@ fn is_hinted(app: &App, action: &Action) -> bool {
         ActionId::Close | ActionId::Help => true,
         ActionId::Back => {
             app.search.is_some()
+                || app.bisecting.is_some()
                 || app.travel.base.is_some()
                 || app.is_reading()
                 || app.is_comparing()
@@ -187,6 +193,7 @@ fn is_worth(app: &App, action: &Action) -> bool {
             app.branch().is_some_and(|branch| branch.failed > 0)
         }
         ActionId::PreviousVersion | ActionId::NextVersion => app.chosen_file().is_some(),
+        ActionId::NextBranch if app.is_at_a_file() => true,
         ActionId::Commit | ActionId::RollBack => app
             .transaction()
             .is_some_and(|standing| standing.state == HeldState::Open && standing.is_within_reach),
@@ -201,7 +208,7 @@ fn is_worth(app: &App, action: &Action) -> bool {
         }
         ActionId::Open => match app.focus {
             Pane::Timeline => false,
-            Pane::State if app.state.file.is_some() => false,
+            Pane::State if app.state.file.is_some() => app.chosen_line().is_some(),
             Pane::State => match app.state.view {
                 StateView::Files | StateView::Conversation => true,
                 StateView::Context => matches!(app.state.context_row(), Some(ReadingRow::Lead(..))),

@@ -6,9 +6,10 @@ use ratatui::layout::Rect;
 use super::note;
 use super::pane::Line;
 use super::pen::Pen;
-use crate::debugger::StripCell;
+use crate::debugger::{BisectVerdict, StripCell};
 use crate::text::SafeText;
 use crate::tui::app::App;
+use crate::tui::bisection::Probed;
 use crate::tui::search::Search;
 use crate::tui::theme::Role;
 
@@ -57,6 +58,16 @@ fn sign(app: &App, noted: &[u32], cell: &StripCell) -> Option<Line> {
     let next = noted.partition_point(|step| *step < cell.steps.0);
     if noted.get(next).is_some_and(|step| *step <= cell.steps.1) {
         return literal(note::SIGN, Role::Person);
+    }
+    let bisecting = app.bisecting.as_ref();
+    let here = app.travel.stop.map(|stop| stop.branch);
+    let bisecting = bisecting.filter(|bisecting| Some(bisecting.branch) == here);
+    match bisecting.and_then(|bisecting| bisecting.sign(cell.steps)) {
+        Some(Probed::Asked) => return literal("▾", Role::Key),
+        Some(Probed::Answered(BisectVerdict::Good)) => return literal("✓", Role::Added),
+        Some(Probed::Answered(BisectVerdict::Bad)) => return literal("✘", Role::Failed),
+        Some(Probed::Answered(BisectVerdict::Skip)) => return literal("?", Role::Warning),
+        None => {}
     }
     let is_hit = |search: &Search| search.has_hit_in(cell.steps);
     if app.search_here().is_some_and(is_hit) {

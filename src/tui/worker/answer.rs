@@ -10,18 +10,18 @@ use super::against;
 use super::runs::Runs;
 use super::transaction;
 use crate::debugger::{
-    Count, Debugger, Direction, FileContent, FileView, Left, Look, Places, ReadError, Refresh,
-    Search, Spot, Statistics,
+    BisectNews, BisectOptions, BisectScope, Bisection, Count, Debugger, Direction, FileContent,
+    FileView, Left, Look, Places, ReadError, Refresh, Search, Spot, Statistics,
 };
-use crate::model::{Certainty, Cursor, EntryKind, TapePath, WallTime};
+use crate::model::{Certainty, Cursor, EntryKind, StepNumber, TapePath, WallTime};
 use crate::text::SafeText;
 use crate::tui::conversation;
 use crate::tui::difference::OpenDiff;
 use crate::tui::document::Document;
 use crate::tui::highlight::Highlighter;
 use crate::tui::job::{
-    Answer, Answered, Base, Changes, Job, Jump, Landmark, OpenFile, OpenedRun, Progress, SharedRun,
-    Stop,
+    Answer, Answered, Base, BisectStep, Changes, Job, Jump, Landmark, OpenFile, OpenedRun,
+    Progress, SharedRun, Stop,
 };
 use crate::tui::reading::{self, RequestReading, StepReading};
 use crate::tui::worker::{TOLD, turns::Turns};
@@ -120,6 +120,20 @@ impl Answerer {
             Job::Search { query, branch } => {
                 self.search(query, *branch, is_cancelled, reply);
                 return Outcome::Done;
+            }
+            Job::Bisect {
+                question,
+                branch,
+                from,
+                to,
+            } => {
+                let run = self.read();
+                let from = from.unwrap_or_else(|| run.spot(*branch, StepNumber(0)));
+                let found = bisect(&run, question, (from, *to), is_cancelled, reply);
+                if is_cancelled() {
+                    return Outcome::Done;
+                }
+                Answer::Bisect(BisectStep::Ended(found.map(Box::new)))
             }
             Job::Transaction(job) => {
                 transaction::answer(&|| self.read(), job, is_cancelled, &mut |answer| {
@@ -325,6 +339,9 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
             let document = Arc::new(Document::of(&view));
             Box::new(OpenFile { view, document })
         })),
+        Job::Blame { at, path } => {
+            Answer::Blame(debugger.blame(*at, path).map(Box::new).map_err(safe))
+        }
         Job::Fetch { at, path } => {
             Answer::Fetched(debugger.file(*at, path).map(Box::new).map_err(safe))
         }
@@ -383,6 +400,8 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         | Job::PaintDiff { .. }
         | Job::Search { .. }
         | Job::StopSearch
+        | Job::Bisect { .. }
+        | Job::StopBisect
         | Job::Runs
         | Job::StopRuns
         | Job::OpenRun(_)
@@ -391,6 +410,40 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         | Job::ContextRun { .. }
         | Job::StopContextRun => return None,
     })
+}
+
+/// Looks for the first bad step, and tells of each that is asked about. The run does not grow
+/// meanwhile.
+fn bisect(
+    run: &Debugger,
+    question: &str,
+    (from, to): (Spot, Spot),
+    is_cancelled: &dyn Fn() -> bool,
+    reply: &mut dyn FnMut(Answer),
+) -> Answered<Bisection> {
+    let question = run.question(question).map_err(safe)?;
+    let options = BisectOptions {
+        from,
+        to,
+        scope: BisectScope::Edge,
+    };
+    let found = run.bisect(&options, &question, &mut |news| {
+        let step = match news {
+            BisectNews::Trees(trees, _) => Some(BisectStep::Trees(trees)),
+            BisectNews::Asks(spot) => Some(BisectStep::Asks(spot)),
+            BisectNews::Answered(row) => Some(BisectStep::Answered(*row)),
+            BisectNews::Waits => None,
+        };
+        if let Some(step) = step {
+            reply(Answer::Bisect(step));
+        }
+        if is_cancelled() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    found.map_err(safe)
 }
 
 /// A file, or that there is none: who has it open goes on from there.
