@@ -25,6 +25,7 @@ mod open;
 mod pack;
 mod read_ahead;
 mod recorder;
+mod redaction;
 mod scan;
 mod seen;
 mod stitched;
@@ -56,6 +57,7 @@ pub use read_ahead::{Block, ReadAhead};
 pub use recorder::{
     OnFailure, RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Untimed, build,
 };
+pub use redaction::{Leak, Redacting};
 pub use scan::{Record, ScanEnd, ScanSink, scan};
 pub use stitched::Stitched;
 pub use verify::{ContentStats, SnapshotStats, Verified, VerifyStats, verify};

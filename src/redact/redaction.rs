@@ -1,7 +1,6 @@
 //! The placeholders of one tape: one secret, one number, wherever and however it stands.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -29,6 +28,7 @@ pub struct Redaction {
     last: u32,
     learned: Known,
     fresh: Vec<Placeholder>,
+    found: Vec<SecretKind>,
 }
 
 /// What stands for a secret.
@@ -60,6 +60,7 @@ impl Redaction {
             last: 0,
             learned: Known::default(),
             fresh: Vec::new(),
+            found: Vec::new(),
         }
     }
 
@@ -73,6 +74,11 @@ impl Redaction {
     /// The placeholders that were given since this was asked last.
     pub fn take_fresh(&mut self) -> Vec<Placeholder> {
         std::mem::take(&mut self.fresh)
+    }
+
+    /// The sorts of the secrets that were taken out since this was asked last.
+    pub fn take_found(&mut self) -> Vec<SecretKind> {
+        std::mem::take(&mut self.found)
     }
 
     /// A hash of bytes that nobody without the key can compare with anything.
@@ -158,7 +164,7 @@ impl Redaction {
         });
         let across: Vec<Secret> = across.collect();
         for secret in across.iter().rev() {
-            let placeholder = self.placeholder(secret);
+            let placeholder = placeholder(self.number(secret));
             for (place, index) in parts(&secret.range).into_iter().enumerate().rev() {
                 let Some((piece, part)) = pieces.get_mut(index).zip(borders.get(index)) else {
                     continue;
@@ -170,6 +176,34 @@ impl Redaction {
             }
         }
         !across.is_empty()
+    }
+
+    /// A name as it was called when its secrets were taken out; `None`: it held none.
+    pub fn known_as(&self, name: &[u8]) -> Option<Vec<u8>> {
+        let found = self.redactor.find(name, Place::Name, Some(&self.learned));
+        let number = |secret: &Secret| self.numbers.get(&self.keyed(&secret.value)).copied();
+        (!found.is_empty()).then(|| put_in(name, &found, |secret| number(secret).unwrap_or(0)))
+    }
+
+    /// How far the text of a stream can be told before its next part is known: to where a
+    /// secret may begin that goes on there.
+    pub fn settled(&mut self, text: &[u8]) -> usize {
+        let held = self.unfinished(text);
+        if held >= MOST_HELD {
+            return text.len();
+        }
+        let end = text.len() - held;
+        let found = self.find(text, Place::Text);
+        let cut = |secret: &&Secret| secret.range.start < end && secret.range.end > end;
+        let cut = found
+            .iter()
+            .find(cut)
+            .map_or(end, |secret| secret.range.start);
+        if text.len() - cut < MOST_HELD {
+            cut
+        } else {
+            text.len()
+        }
     }
 
     /// How many bytes at the end of a stream's text may be the beginning of a secret.
@@ -244,16 +278,9 @@ impl Redaction {
 
     fn replaced(&mut self, text: &[u8], place: Place<'_>) -> Option<Vec<u8>> {
         let found = self.find(text, place);
-        let last = found.last()?.range.end;
-        let mut replaced = Vec::with_capacity(text.len());
-        let mut at = 0;
-        for secret in &found {
-            replaced.extend_from_slice(text.get(at..secret.range.start).unwrap_or_default());
-            replaced.extend_from_slice(self.placeholder(secret).as_bytes());
-            at = secret.range.end;
-        }
-        replaced.extend_from_slice(text.get(last..).unwrap_or_default());
-        Some(replaced)
+        let numbers: Vec<u32> = found.iter().map(|secret| self.number(secret)).collect();
+        let mut numbers = numbers.into_iter();
+        (!found.is_empty()).then(|| put_in(text, &found, |_| numbers.next().unwrap_or(0)))
     }
 
     /// The secrets in a text. What is found by its looks is known from then on, and looked for
@@ -279,9 +306,10 @@ impl Redaction {
         }
     }
 
-    fn placeholder(&mut self, secret: &Secret) -> String {
+    fn number(&mut self, secret: &Secret) -> u32 {
+        self.found.push(secret.kind);
         let keyed = self.keyed(&secret.value);
-        let number = self.numbers.get(&keyed).copied().unwrap_or_else(|| {
+        self.numbers.get(&keyed).copied().unwrap_or_else(|| {
             self.last += 1;
             self.numbers.insert(keyed.clone(), self.last);
             self.fresh.push(Placeholder {
@@ -290,12 +318,25 @@ impl Redaction {
                 keyed,
             });
             self.last
-        });
-        let mut text = String::new();
-        // Writing to a string cannot fail.
-        let _ = write!(text, "[REDACTED:{number}]");
-        text
+        })
     }
+}
+
+/// A text with placeholders in the place of secrets.
+fn put_in(text: &[u8], found: &[Secret], mut number: impl FnMut(&Secret) -> u32) -> Vec<u8> {
+    let mut with = Vec::with_capacity(text.len());
+    let mut at = 0;
+    for secret in found {
+        with.extend_from_slice(text.get(at..secret.range.start).unwrap_or_default());
+        with.extend_from_slice(placeholder(number(secret)).as_bytes());
+        at = secret.range.end;
+    }
+    with.extend_from_slice(text.get(at..).unwrap_or_default());
+    with
+}
+
+fn placeholder(number: u32) -> String {
+    format!("[REDACTED:{number}]")
 }
 
 /// Whether a byte may stand in a token, in some encoding.

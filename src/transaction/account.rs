@@ -92,8 +92,7 @@ impl Account {
                     recorder.append(Event::new(Body::Blob(Content::Bytes(bytes))))?;
                 }
             }
-            recorder.found(&path, node);
-            Ok::<(), RecordError>(())
+            recorder.found(&path, node)
         })?;
         recorder.snapshot(SnapshotReason::Start)?;
         let mut account = Self {
