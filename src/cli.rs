@@ -33,6 +33,7 @@ mod progress;
 mod recent;
 mod record;
 mod replay;
+mod redact;
 mod restore;
 mod search;
 mod show;
@@ -143,6 +144,7 @@ enum Command {
     Import(import::Args),
     Compact(compact::Args),
     Forks(forks::Args),
+    Redact(redact::Args),
 }
 
 /// Does what was typed, and says with which code to end.
@@ -238,6 +240,7 @@ fn dispatch(
         Some(Command::Import(args)) => args.run(around, out),
         Some(Command::Compact(args)) => args.run(around, out),
         Some(Command::Forks(args)) => args.run(around, out),
+        Some(Command::Redact(args)) => args.run(around, out),
     }
 }
 

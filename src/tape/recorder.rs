@@ -66,6 +66,7 @@ use std::sync::Arc;
 
 use clock::{Clock, now};
 pub use options::{OnFailure, RecordError, RecorderOptions, SnapshotPolicy, SyncPolicy, Untimed};
+pub(super) use resume::remember;
 use sink::{Sink, open_error};
 use write::promises;
 use written::{Written, begins_the_run};
@@ -166,6 +167,36 @@ impl Recorder {
     /// and a `gap` says so.
     pub fn resume(path: &Path, options: RecorderOptions) -> Result<Self, RecordError> {
         resume::resume(path, options)
+    }
+
+    /// Begins a new file for events of another tape, its header the first of them.
+    pub(super) fn copy_to(path: &Path) -> Result<Self, RecordError> {
+        let options = RecorderOptions {
+            sync: SyncPolicy::None,
+            snapshots: SnapshotPolicy::Never,
+            ..RecorderOptions::default()
+        };
+        let sink = Sink::create(path)?;
+        let tape = Tape::read(sink.bytes(), &mut ()).map_err(RecordError::Write)?;
+        Self::new(sink, tape, options).map_err(RecordError::Write)
+    }
+
+    /// Writes an event of another tape under the number that it has there.
+    pub(super) fn copy(&mut self, event: Event, seq: Seq) -> Result<(), RecordError> {
+        if let Body::Tape(header) = &event.body {
+            self.is_fork = header.parent.is_some();
+        }
+        self.next_seq = seq.0;
+        self.write_as_it_is(event).map(|_| ())
+    }
+
+    /// Writes a line that is no event.
+    pub(super) fn carry(&mut self, line: &[u8]) -> Result<(), RecordError> {
+        self.prev = Some(LineHash::of(line));
+        let line = [line, b"\n"].concat();
+        self.sink.append(&line).map_err(RecordError::Write)?;
+        // What is not an event the index reads itself.
+        self.tape.reindex().map_err(RecordError::Write)
     }
 
     fn begin(

@@ -6,6 +6,7 @@
 //!
 //! Works on events; what a line looks like is not known here.
 
+mod copy;
 mod stream;
 
 use std::collections::HashMap;
@@ -13,10 +14,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::wire::v1::{DirectoryEntry, decode_directory};
 use crate::model::{
     BlobHash, Body, Content, Event, FileChange, FileOp, Head, Header, ModelBlock, Scope, TapePath,
 };
 use crate::redact::{Placeholder, Redaction, Redactor, SecretKind};
+pub use copy::{LeakPlace, RedactError, Redacted, find_leaks, redact};
 use stream::Streams;
 
 /// Says on an event that placeholders stand in it.
@@ -145,7 +148,7 @@ impl EventRedaction {
 
     /// Whether a content that an event carries lost something.
     pub(super) fn is_content_redacted(event: &Event) -> bool {
-        event.extra.contains_key(KEYED)
+        event.extra.contains_key(KEYED) || event.extra.contains_key(REDACTED)
     }
 
     fn take_out(&mut self, event: &mut Event, is_last: bool) -> Vec<Leak> {
@@ -169,8 +172,15 @@ impl EventRedaction {
             event.extra.insert(REDACTED.to_owned(), true.into());
         }
         if let Some(keyed) = keyed {
-            event.extra.insert(KEYED.to_owned(), keyed.into());
+            // What had placeholders before is known by what it was before those.
+            event.extra.entry(KEYED).or_insert(keyed.into());
         }
+        self.tell_placeholders(event);
+        leaks
+    }
+
+    /// Says on an event which placeholders are new.
+    fn tell_placeholders(&mut self, event: &mut Event) {
         let fresh = self.texts.take_fresh();
         if !fresh.is_empty() {
             let known = event.extra.remove(PLACEHOLDERS);
@@ -185,7 +195,24 @@ impl EventRedaction {
             );
             event.extra.insert(PLACEHOLDERS.to_owned(), all.into());
         }
-        leaks
+    }
+
+    /// Nothing waits any more.
+    fn forget_streams(&mut self) {
+        self.streams = Streams::default();
+    }
+
+    /// The secrets in the names and links of a snapshot's directories.
+    fn in_directories(&mut self, directories: &[(BlobHash, Arc<[u8]>)]) -> Vec<Leak> {
+        for (_, text) in directories {
+            for (name, entry) in decode_directory(text).unwrap_or_default() {
+                self.within("a snapshot", |texts| texts.name_bytes(&name));
+                if let DirectoryEntry::Link { target } = entry {
+                    self.within("a snapshot", |texts| texts.name_bytes(&target));
+                }
+            }
+        }
+        std::mem::take(&mut self.leaks)
     }
 
     /// Notes what is found in a field.
@@ -233,7 +260,10 @@ impl EventRedaction {
                 self.text("prompt", text);
                 self.hashes(attachments);
             }
-            Body::ModelRequest { added, .. } => self.value("request", added),
+            Body::ModelRequest { added, request, .. } => {
+                self.value("request", added);
+                *request = request.map(|request| self.name_of(&request));
+            }
             Body::ModelResponse { blocks, .. } => self.blocks(blocks),
             Body::ToolCall { name, arguments } => {
                 self.name("tool", name);

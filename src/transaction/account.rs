@@ -77,7 +77,11 @@ impl Account {
             covers: all,
             ..Header::default()
         };
-        let mut recorder = Recorder::create(&begin.tape, header, RecorderOptions::default())?;
+        let options = RecorderOptions {
+            redacting: begin.redacting.clone(),
+            ..RecorderOptions::default()
+        };
+        let mut recorder = Recorder::create(&begin.tape, header, options)?;
         capture.start(&mut |path, stood| {
             let node = stood.node();
             if let Stood::File {
