@@ -470,6 +470,9 @@ impl From<RedactError> for Failure {
                 Self::unusable(format!("{error}; nothing was written"))
             }
             RedactError::Io { .. } => Self::machine(format!("{error}; the old tape is untouched")),
+            RedactError::Fork => Self::unusable(format!(
+                "{error}; `jukebox compact --standalone FORK -o NEW` makes it whole"
+            )),
             RedactError::Stopped => Self::no(format!(
                 "{error}; nothing was written, and the old tape is untouched"
             )),

@@ -135,7 +135,7 @@ impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
         let output = self.output.as_deref();
         if !self.stdin {
-            let redacting = self.redacting(around, self.command.workspace())?;
+            let redacting = self.redacting(around, Some(self.command.workspace()))?;
             let command = &self.command;
             return command.run((output, redacting), self.allow_home, around, out);
         }

@@ -148,6 +148,6 @@ impl Debugger {
         redacting: &Redacting,
         tell: &mut Tell<'_>,
     ) -> Result<Redacted, RedactError> {
-        tape::redact(&self.tape, out, redacting, &[], tell)
+        tape::redact(&self.tape, out, redacting, &self.fork_points(), tell)
     }
 }

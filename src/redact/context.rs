@@ -145,9 +145,8 @@ pub(super) fn find(text: &[u8], place: Place<'_>, found: &mut Vec<Secret>) {
             continue;
         }
         let name = name_around(text, hit.range());
-        let (start, quote) = match behind(text, name.end) {
-            Some(behind) => behind,
-            None => continue,
+        let Some((start, quote)) = behind(text, name.end) else {
+            continue;
         };
         let word = text.get(name.clone()).unwrap_or_default();
         let is_ascii = std::str::from_utf8(word).unwrap_or_default();
@@ -342,8 +341,8 @@ pub(super) fn is_standing_for(value: &[u8]) -> bool {
         .iter()
         .any(|byte| matches!(byte, b'$' | b'{' | b'<' | b'%' | b'(' | b'[' | b'*'));
     let lower = value.to_ascii_lowercase();
-    let is_example = |word: &&str| memchr::memmem::find(&lower, word.as_bytes()).is_some();
-    is_variable || (value.len() < 40 && EXAMPLES.iter().any(|word| is_example(&word)))
+    let is_example = |word: &str| memchr::memmem::find(&lower, word.as_bytes()).is_some();
+    is_variable || (value.len() < 40 && EXAMPLES.iter().any(|word| is_example(word)))
 }
 
 /// Whether a value looks as if nobody had chosen it: letters and digits, mixed as words are

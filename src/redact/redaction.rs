@@ -122,8 +122,8 @@ impl Redaction {
     pub fn fields(&mut self, fields: &mut Map<String, Value>) -> bool {
         let mut has_any = false;
         // Of `{"name": "Cookie", "value": "…"}`, the one says what the other is.
-        let says = ["name", "key", "header"].into_iter();
-        let name = says.filter_map(|key| fields.get(key)?.as_str()).next();
+        let mut says = ["name", "key", "header"].into_iter();
+        let name = says.find_map(|key| fields.get(key)?.as_str());
         let name = name.map(str::to_owned);
         for (key, value) in &mut *fields {
             let key = match (&name, &**key) {

@@ -183,9 +183,6 @@ impl Recorder {
 
     /// Writes an event of another tape under the number that it has there.
     pub(super) fn copy(&mut self, event: Event, seq: Seq) -> Result<(), RecordError> {
-        if let Body::Tape(header) = &event.body {
-            self.is_fork = header.parent.is_some();
-        }
         self.next_seq = seq.0;
         self.write_as_it_is(event).map(|_| ())
     }

@@ -93,9 +93,8 @@ impl EventRedaction {
                 });
             }
         }
-        let content = match &event.body {
-            Body::File(FileChange { content, .. }) | Body::Blob(content) => content,
-            _ => return,
+        let (Body::File(FileChange { content, .. }) | Body::Blob(content)) = &event.body else {
+            return;
         };
         if let (Content::Blob { hash, len, .. }, Some(Value::String(keyed))) =
             (content, event.extra.get(KEYED))
@@ -156,7 +155,7 @@ impl EventRedaction {
         let Self { streams, texts, .. } = self;
         streams.frame(event, texts, is_last);
         let keyed = self.body(&mut event.body);
-        self.within("a field", |texts| texts.fields(&mut event.extra));
+        self.within("fields", |texts| texts.fields(&mut event.extra));
         let leaks = std::mem::take(&mut self.leaks);
         let has_any = !leaks.is_empty();
         let is_content = matches!(
@@ -287,8 +286,9 @@ impl EventRedaction {
                 }
                 self.text("why", why);
             }
-            Body::TxnSavepoint { name } | Body::AgentStart { name } => self.name("a name", name),
-            Body::TxnRollback { to: Some(name) } => self.name("a name", name),
+            Body::TxnSavepoint { name }
+            | Body::AgentStart { name }
+            | Body::TxnRollback { to: Some(name) } => self.name("a name", name),
             Body::Branch { why, from, .. } => {
                 if let Some(from) = from {
                     self.name("a name", from);
@@ -304,7 +304,7 @@ impl EventRedaction {
                 }
             }
             Body::Other { fields, .. } => {
-                self.within("a field", |texts| texts.fields(fields));
+                self.within("fields", |texts| texts.fields(fields));
             }
             Body::TxnRollback { to: None }
             | Body::Snapshot { .. }

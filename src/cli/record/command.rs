@@ -110,8 +110,8 @@ enum End {
 
 impl CommandArgs {
     /// The workspace.
-    pub(super) fn workspace(&self) -> Option<&Path> {
-        Some(self.directory.as_deref().unwrap_or(Path::new(".")))
+    pub(super) fn workspace(&self) -> &Path {
+        self.directory.as_deref().unwrap_or(Path::new("."))
     }
 
     pub(super) fn run(

@@ -50,6 +50,9 @@ pub enum RedactError {
     /// The new tape cannot be recorded.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// The tape is a fork's, and what it shares stands on another.
+    #[error("a fork shares the lines of its parent, and with them what they hold")]
+    Fork,
     /// Whoever was told how far it had come broke it off.
     #[error("redacting was stopped")]
     Stopped,
@@ -122,6 +125,9 @@ pub fn redact(
         path: path.to_owned(),
         source,
     };
+    if tape.header().map_err(failed)?.parent.is_some() {
+        return Err(RedactError::Fork);
+    }
     let mut copy = Copy::learn(tape, redacting, tell).map_err(|halt| halt.at(path))?;
     let remark = remark(tape, None, fork_points).map_err(failed)?;
     let mut recorder = Recorder::copy_to(path)?;
@@ -323,9 +329,8 @@ fn load(tape: &Tape, position: u32) -> io::Result<Option<Event>> {
         return Ok(None);
     };
     event.head.seq = Some(tape.index.events.seq(position));
-    let content = match &mut event.body {
-        Body::File(FileChange { content, .. }) | Body::Blob(content) => content,
-        _ => return Ok(Some(event)),
+    let (Body::File(FileChange { content, .. }) | Body::Blob(content)) = &mut event.body else {
+        return Ok(Some(event));
     };
     if let Content::Blob { hash, len, .. } = content
         && is_here
