@@ -44,6 +44,7 @@ fn the_whole_help() {
         "note",
         "import",
         "compact",
+        "redact",
         "forks",
         "fork",
     ];
