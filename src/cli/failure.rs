@@ -10,8 +10,8 @@ use color_eyre::config::{HookBuilder, Theme};
 use crate::debugger::{
     CheckoutError, CommandError, CompactError, ConfigError, EffectError, HoldError, ImportError,
     LocateError, LookUpError, ModelsError, OpenError, OpenTransactionError, QueryError, ReadError,
-    RecordError, RecordingError, RedactError, SalvageError, SandboxError, SecretsError, TellError, TransactionError,
-    UnfinishedError,
+    RecordError, RecordingError, RedactError, SalvageError, SandboxError, SecretsError, TellError,
+    TransactionError, UnfinishedError,
 };
 use crate::model::{PathError, PlaceError};
 use crate::text::sanitize_block;

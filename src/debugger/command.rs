@@ -164,7 +164,8 @@ impl CommandRun {
         let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
         let prompt = command_line(words.iter().map(AsRef::as_ref));
         let mut guard = if options.backend == Backend::Unguarded {
-            let run = Unguarded::begin(&sandbox, &options.tape, prompt, (covers, options.redacting))?;
+            let run =
+                Unguarded::begin(&sandbox, &options.tape, prompt, (covers, options.redacting))?;
             Guard::Nothing(Box::new(run))
         } else {
             let begin = Begin {

@@ -305,6 +305,13 @@ impl EventRedaction {
             }
             Body::Other { fields, .. } => {
                 self.within("fields", |texts| texts.fields(fields));
+                for value in fields.values_mut() {
+                    if let Some(hash) = value.as_str().and_then(|text| text.parse().ok())
+                        && let Some((name, _)) = self.lost(&hash)
+                    {
+                        *value = name.to_string().into();
+                    }
+                }
             }
             Body::TxnRollback { to: None }
             | Body::Snapshot { .. }

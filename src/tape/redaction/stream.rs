@@ -70,9 +70,16 @@ impl Streams {
         }
     }
 
-    /// What waits and belongs before an event that ends its stream: the result of its call, or
-    /// the end of the run.
+    /// What waits and belongs before an event that ends its stream: the result of its call, a
+    /// frame that is no text, or the end of the run.
     pub(super) fn due_before(&mut self, event: &Event) -> Vec<Event> {
+        if self.held.is_empty() {
+            return Vec::new();
+        }
+        let without_text = stream_of(event).filter(|_| match &event.body {
+            Body::Other { fields, .. } => frame_bytes(fields).is_none(),
+            _ => false,
+        });
         let ends = |frame: &Event| match &event.body {
             Body::End { .. } => true,
             Body::ToolResult { .. } | Body::ModelResponse { .. } => {
@@ -84,7 +91,9 @@ impl Streams {
             }
             _ => false,
         };
-        let due = self.held.extract_if(.., |_, held| ends(&held.frame));
+        let due = self.held.extract_if(.., |name, held| {
+            ends(&held.frame) || without_text.as_ref() == Some(name)
+        });
         due.map(|(_, held)| {
             let mut frame = held.frame;
             frame.extra.clear();
