@@ -34,6 +34,7 @@ mod output;
 mod progress;
 mod recent;
 mod record;
+mod redact;
 mod replay;
 mod restore;
 mod search;
@@ -147,6 +148,7 @@ enum Command {
     Import(import::Args),
     Compact(compact::Args),
     Forks(forks::Args),
+    Redact(redact::Args),
 }
 
 /// Does what was typed, and says with which code to end.
@@ -244,6 +246,7 @@ fn dispatch(
         Some(Command::Import(args)) => args.run(around, out),
         Some(Command::Compact(args)) => args.run(around, out),
         Some(Command::Forks(args)) => args.run(around, out),
+        Some(Command::Redact(args)) => args.run(around, out),
     }
 }
 

@@ -50,6 +50,7 @@ mod rows;
 mod runs;
 mod sandbox;
 mod search;
+mod secrets;
 mod spots;
 mod state_file;
 mod statistics;
@@ -132,6 +133,7 @@ pub use sandbox::{
     Backend, Finding, Guarantee, HELPER_VERB, Probe, Tested, probe_sandbox, serve_sandbox,
 };
 pub use search::{QueryError, Search};
+pub use secrets::{LeakRow, RedactError, Redacted, Redacting, Secrets, SecretsError, redacting};
 pub use spots::{Direction, LocateError};
 pub use statistics::{ChurnRow, Count, Statistics, ToolRow};
 pub use transaction_view::TransactionView;

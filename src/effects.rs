@@ -40,7 +40,7 @@ mod unfinished;
 #[doc = include_str!("effects/JUKEBOX_TOML.md")]
 pub mod configuration {}
 
-pub use declarations::{ConfigError, Declarations};
+pub use declarations::{ConfigError, Declarations, Secrets};
 pub use error::EffectError;
 pub use ledger::{EffectState, Entry, Fate, Ledger};
 pub use log::Log;

@@ -26,7 +26,7 @@
 //!
 //! | layer | modules | knows |
 //! |---|---|---|
-//! | 1 vocabulary | [`model`], [`text`] | plain types; making text safe, widths, differences. No I/O |
+//! | 1 vocabulary | [`model`], [`text`], [`redact`] | plain types; making text safe, widths, differences; finding secrets. No I/O |
 //! | 2 tape | [`tape`] | the format, reader, index and its cache, blobs, recorder, verify, compact, watch |
 //! | 3 meaning | [`tools`], [`state`] | what an edit tool does to a file; what events do to files |
 //! | 4 effects | [`capture`], [`checkout`], [`sandbox`], [`effects`], [`transaction`] | what happens to the files of a directory; writing a tree to disk; running commands in a guarded view of one; what calls do elsewhere; transactions: open ones, commit, recovery, undo |
@@ -41,7 +41,7 @@
 //! * Nothing is connected to but the models' endpoints that a user names for a command that is
 //!   recorded. Where a tape answers in their place, nothing is.
 //! * Nothing below the shells prints, reads the environment or the home directory, or knows
-//!   that a terminal exists. `model`, `text`, `tools` and `state` do no I/O.
+//!   that a terminal exists. `model`, `text`, `redact`, `tools` and `state` do no I/O.
 //! * Only `tape::wire` knows the JSON field names of a tape.
 //! * No text of a tape reaches a terminal but as [`text::SafeText`], or made safe by
 //!   [`text::sanitize_block`].
@@ -87,6 +87,7 @@ pub mod hook;
 pub mod import;
 pub mod model;
 pub mod models;
+pub mod redact;
 pub mod replay;
 pub mod sandbox;
 pub mod state;

@@ -5,8 +5,9 @@
 //! blobs on demand, [`IndexCache`] keeps what was read of a large one, [`FollowState`] and
 //! [`Watch`] say how it grows. [`Recorder`] writes.
 //! [`verify`](fn@verify) finds all that is wrong, [`compact`](fn@compact) writes a tape again,
-//! smaller. [`Shared`] is what a fork shares with its parent, and [`Stitched`] the bytes of both as
-//! those of one tape. [`Manifest`] is the plain tree of files that those three share.
+//! smaller, [`redact`](fn@redact) without its secrets. [`Shared`] is what a fork shares with its
+//! parent, and [`Stitched`] the bytes of both as those of one tape. [`Manifest`] is the plain tree
+//! of files that they share.
 //!
 //! Nothing here knows what an edit tool does or what a file holds at a step: that is the
 //! layer above. Nothing here runs a command, opens a connection or reads a configuration.
@@ -25,6 +26,7 @@ mod open;
 mod pack;
 mod read_ahead;
 mod recorder;
+mod redaction;
 mod scan;
 mod seen;
 mod stitched;
@@ -56,6 +58,7 @@ pub use read_ahead::{Block, ReadAhead};
 pub use recorder::{
     OnFailure, RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Untimed, build,
 };
+pub use redaction::{Leak, LeakPlace, RedactError, Redacted, Redacting, find_leaks, redact};
 pub use scan::{Record, ScanEnd, ScanSink, scan};
 pub use stitched::Stitched;
 pub use verify::{ContentStats, SnapshotStats, Verified, VerifyStats, verify};

@@ -234,7 +234,7 @@ fn a_cut_file_loses_only_its_tail() {
 fn the_tapes_are_sound() {
     for path in claude_code() {
         let options = RecorderOptions::default();
-        let open = |header| Recorder::in_memory(header, options);
+        let open = |header| Recorder::in_memory(header, options.clone());
         let (_, recorder) = import(Transcript::At(&path), &Options::default(), open).unwrap();
         let tape = Tape::read(recorder.bytes(), &mut ()).unwrap();
         let mut problems = tape.problems();

@@ -134,10 +134,12 @@ fn a_file_is_never_written_over_and_a_tape_has_one_writer() {
         sync: SyncPolicy::None,
         ..RecorderOptions::default()
     };
-    let recorder = Recorder::create(&file, Header::default(), options).unwrap();
-    let again = Recorder::create(&file, Header::default(), options);
+    let recorder = Recorder::create(&file, Header::default(), options.clone()).unwrap();
+    let again = Recorder::create(&file, Header::default(), options.clone());
     assert!(matches!(again, Err(RecordError::Exists(_))), "{again:?}");
-    let other = Recorder::resume(&file, options).unwrap_err().to_string();
+    let other = Recorder::resume(&file, options.clone())
+        .unwrap_err()
+        .to_string();
     let me = format!("process {}", std::process::id());
     assert!(
         other.contains(&me) || other.contains("another process"),
@@ -156,7 +158,7 @@ fn a_torn_tail_is_set_aside_and_said() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("run.jsonl");
     let options = RecorderOptions::default();
-    let mut recorder = Recorder::create(&file, Header::default(), options).unwrap();
+    let mut recorder = Recorder::create(&file, Header::default(), options.clone()).unwrap();
     recorder.append(write("a", b"one")).unwrap();
     drop(recorder);
     let whole = std::fs::read(&file).unwrap();

@@ -89,11 +89,11 @@ fn record(path: &Path, run: &[Event], stops: &BTreeSet<usize>) -> Vec<u8> {
         sync: SyncPolicy::None,
         ..RecorderOptions::default()
     };
-    let mut recorder = Recorder::create(path, header(), options).unwrap();
+    let mut recorder = Recorder::create(path, header(), options.clone()).unwrap();
     for (at, event) in run.iter().enumerate() {
         if stops.contains(&at) {
             drop(recorder);
-            recorder = Recorder::resume(path, options).unwrap();
+            recorder = Recorder::resume(path, options.clone()).unwrap();
         }
         recorder.append(event.clone()).unwrap();
     }

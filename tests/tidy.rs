@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The layers, from the vocabulary up. A module imports from the rows before its own, and
 /// within its row from those that stand before it.
 const LAYERS: [&[&str]; 7] = [
-    &["model", "text"],
+    &["model", "text", "redact"],
     &["tape"],
     &["tools", "state"],
     &["capture", "checkout", "sandbox", "effects", "transaction"],

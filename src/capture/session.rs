@@ -1,7 +1,8 @@
 //! A recorder with captures: what a call changed stands between the call and its result.
 //!
-//! All that is recorded goes through one door, [`Session::record`]: whoever takes secrets out
-//! of events does it there.
+//! All that is recorded goes through one door, [`Session::record`]. Where the recorder takes
+//! secrets out, what it wrote has other names than what is found on disk: those are asked of
+//! the recorder.
 
 use std::path::Path;
 
@@ -88,8 +89,7 @@ impl Session {
                     self.record(Event::new(Body::Blob(Content::Bytes(bytes))))?;
                 }
             }
-            self.recorder.found(&path, node);
-            Ok(())
+            self.recorder.found(&path, node)
         })?;
         self.captures.push(capture);
         Ok(())
@@ -192,7 +192,9 @@ impl Session {
             (FileOp::Rename { from }, there) => {
                 there.is_none() || self.recorder.node(head, from).is_some()
             }
-            (FileOp::Symlink { target }, Some(Node::Link(known))) => **known != **target,
+            (FileOp::Symlink { target }, Some(Node::Link(known))) => {
+                **known != *self.recorder.target_of(target)
+            }
             (FileOp::Mkdir | FileOp::Chmod, Some(Node::Directory(known))) => {
                 known.mode != change.mode
             }
@@ -203,6 +205,7 @@ impl Session {
                     Content::Unstored { hash, .. } => *hash,
                     _ => None,
                 };
+                let hash = hash.map(|hash| self.recorder.name_of(&hash));
                 if hash.is_none() || known.hash != hash || !known.is_proven {
                     return true;
                 }

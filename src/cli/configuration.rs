@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 use super::failure::Failure;
-use crate::debugger::{Declarations, Surroundings};
+use crate::debugger::{self, Declarations, Redacting, Surroundings};
 
 /// The configuration.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -32,7 +32,23 @@ impl ConfigArgs {
         })
     }
 
-    /// What the user declared of effects. One of the workspace is refused.
+    /// What counts as a secret here: what the user declared, and what variables are named
+    /// like one. A configuration of the workspace is refused.
+    pub(super) fn redacting(
+        &self,
+        around: &Environment,
+        workspace: Option<&Path>,
+    ) -> Result<Redacting, Failure> {
+        let declared = self.read(around, workspace)?;
+        let state = around.places.state.as_deref();
+        Ok(debugger::redacting(
+            declared.secrets(),
+            &around.variables,
+            state,
+        )?)
+    }
+
+    /// What the user declared. One of the workspace is refused.
     pub(super) fn read(
         &self,
         around: &Environment,

@@ -10,8 +10,8 @@ use color_eyre::config::{HookBuilder, Theme};
 use crate::debugger::{
     BisectError, CheckoutError, CommandError, CompactError, ConfigError, EffectError, HoldError,
     ImportError, LocateError, LookUpError, ModelsError, OpenError, OpenTransactionError,
-    PredicateError, QueryError, ReadError, RecordError, RecordingError, SalvageError, SandboxError,
-    TellError, TransactionError, UnfinishedError,
+    PredicateError, QueryError, ReadError, RecordError, RecordingError, RedactError, SalvageError,
+    SandboxError, SecretsError, TellError, TransactionError, UnfinishedError,
 };
 use crate::model::{PathError, PlaceError};
 use crate::text::sanitize_block;
@@ -470,6 +470,41 @@ impl From<EffectError> for Failure {
             | EffectError::Intent(_)
             | EffectError::Unrecorded { .. }
             | EffectError::Read { .. } => Self::machine(line),
+        }
+    }
+}
+
+impl From<SecretsError> for Failure {
+    fn from(error: SecretsError) -> Self {
+        match error {
+            SecretsError::Rule(_) => Self::unusable(error.to_string()),
+            SecretsError::Key { .. } => Self::machine(format!(
+                "the key of placeholders cannot be read or made: {error}; nothing was written"
+            )),
+        }
+    }
+}
+
+impl From<RedactError> for Failure {
+    fn from(error: RedactError) -> Self {
+        match error {
+            RedactError::Record(error @ RecordError::Exists(_)) => {
+                Self::conflict(format!("{error}; nothing was written: name a new file"))
+            }
+            RedactError::Record(error) => {
+                Self::machine(format!("{error}; the old tape is untouched"))
+            }
+            RedactError::Io { ref source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Self::unusable(format!("{error}; nothing was written"))
+            }
+            RedactError::Io { .. } => Self::machine(format!("{error}; the old tape is untouched")),
+            RedactError::Fork => Self::unusable(format!(
+                "{error}; `jukebox compact --standalone FORK -o NEW` makes it whole"
+            )),
+            RedactError::Stopped => Self::no(format!(
+                "{error}; nothing was written, and the old tape is untouched"
+            )),
+            RedactError::Wrong(_) => Self::no(error.to_string()),
         }
     }
 }

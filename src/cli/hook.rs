@@ -16,10 +16,13 @@ use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::configuration::ConfigArgs;
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::output::{Output, Style};
-use crate::debugger::{Delivery, Inbox, Recorders, Spool, deliver, installed, serve};
+use crate::debugger::{
+    self, Delivery, Inbox, Recorders, Secrets, Spool, deliver, installed, serve,
+};
 use crate::model::WallTime;
 use crate::text::{SafeText, human};
 
@@ -151,9 +154,23 @@ impl ServeArgs {
             .map_err(no_thread)?;
         let mut note = |tape: &Path| around.places.note_recording(tape, now());
         let idle = Duration::from_secs(self.idle);
-        serve(&around.hooks, &self.session, idle, inbox, &mut note)
-            .map(|_| Answer::Yes)
-            .map_err(|error| Failure::machine(error.to_string()))
+        // A configuration that cannot be read must not cost the recording.
+        let config = ConfigArgs::default();
+        let redacting = config.redacting(around, None);
+        let redacting = redacting.or_else(|_| {
+            let (variables, state) = (&around.variables, around.places.state.as_deref());
+            debugger::redacting(&Secrets::default(), variables, state)
+        })?;
+        serve(
+            &around.hooks,
+            &self.session,
+            Some(redacting),
+            idle,
+            inbox,
+            &mut note,
+        )
+        .map(|_| Answer::Yes)
+        .map_err(|error| Failure::machine(error.to_string()))
     }
 }
 

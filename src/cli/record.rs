@@ -5,15 +5,16 @@ mod command;
 mod models;
 mod stdin;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
 
+use super::configuration::ConfigArgs;
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::output::{Output, warn};
-use crate::debugger::{RecordingOptions, SyncPolicy};
+use crate::debugger::{RecordingOptions, Redacting, SyncPolicy};
 use crate::model::WallTime;
 
 /// Record a run: a command in the sandbox, or events as JSON lines from standard input
@@ -30,6 +31,11 @@ pub(super) struct Args {
     /// Record the home directory, too, or one that holds it
     #[arg(long)]
     allow_home: bool,
+    /// Leave secrets in what is recorded
+    #[arg(long)]
+    keep_secrets: bool,
+    #[command(flatten)]
+    config: ConfigArgs,
     #[command(flatten)]
     command: command::CommandArgs,
     /// Read events from standard input, one JSON object a line
@@ -102,6 +108,9 @@ written; headers do not count, nor do the parts that TAPE's header and --volatil
 any name or number). A request that was not recorded gets an error; it is told, and the command's
 code is then 1 at least.
 
+Secrets are taken out before anything is on disk, and placeholders stand for them: `jukebox redact
+--help` says what is one. A file with one is recorded as redacted, and never restored.
+
 With --stdin, a line is an event of a tape, such as
 {\"kind\":\"tool.call\",\"call\":\"c1\",\"name\":\"bash\",\"args\":{}}; its number, its time, hashes and lengths
 are filled in. Each line is answered on standard output by one JSON object: seq (its number) and
@@ -126,7 +135,9 @@ impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
         let output = self.output.as_deref();
         if !self.stdin {
-            return self.command.run(output, self.allow_home, around, out);
+            let redacting = self.redacting(around, Some(self.command.workspace()))?;
+            let command = &self.command;
+            return command.run((output, redacting), self.allow_home, around, out);
         }
         let tape = self.output.clone().unwrap_or_else(|| {
             let name = name_of(SystemTime::now());
@@ -144,8 +155,21 @@ impl Args {
                 Sync::Always => SyncPolicy::Always,
                 Sync::None => SyncPolicy::None,
             },
+            redacting: self.redacting(around, self.watch.first().map(PathBuf::as_path))?,
         };
         stdin::run(options, out)
+    }
+
+    /// What is taken out before anything is written.
+    fn redacting(
+        &self,
+        around: &Environment,
+        workspace: Option<&Path>,
+    ) -> Result<Option<Redacting>, Failure> {
+        if self.keep_secrets {
+            return Ok(None);
+        }
+        self.config.redacting(around, workspace).map(Some)
     }
 }
 

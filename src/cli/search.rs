@@ -27,11 +27,15 @@ pub(super) struct Args {
 }
 
 const HELP: &str = "\
-A line is a hit if all words stand in it, whatever their case; '\"two words\"' are one phrase.
-tool:Bash kind:tool status:failed path:src agent:NAME step:3..7 narrow it down. What lies
+A line is a hit if all words stand in it, whatever their case; '\"two words\"' are one phrase, and
+re:PATTERN is a regular expression, in quotes if it has blanks (re:\"a +b\"); (?-i) in it minds the
+case. tool:Bash kind:tool status:failed agent:NAME step:3..7 narrow it down; so does path:src, to
+files whose path has that in it, or path:'src/**' as a glob, and looks into what was written to
+them. file:WORD, file:\"two words\" and file:re:PATTERN look into what was written to all files: a
+line is a hit at the step that wrote it. In quotes, \"tool:x\" is looked for as it is. What lies
 behind the place is not searched. Without a hit the code is 1.
 
-JSON, one hit a line: step, seq, field (where in the event: output, arguments, path …), line
+JSON, one hit a line: step, seq, field (where in the event: output, arguments, path, file …), line
 (made safe to show).";
 
 impl Args {

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::arguments::TapeArgs;
+use super::configuration::ConfigArgs;
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::fields;
 use super::output::{Output, Style};
-use crate::debugger::VerifyStats;
+use crate::debugger::{ReadError, VerifyStats};
 use crate::text::SafeText;
 use crate::text::human::{plural, size};
 
@@ -17,6 +18,11 @@ use crate::text::human::{plural, size};
 pub(super) struct Args {
     #[command(flatten)]
     tape: TapeArgs,
+    /// List the secrets on it instead: where, and what sort, never what they say
+    #[arg(long, conflicts_with = "stats")]
+    secrets: bool,
+    #[command(flatten)]
+    config: ConfigArgs,
     /// Say what the bytes went into, and what the snapshots cost and bought
     #[arg(long)]
     stats: bool,
@@ -26,18 +32,23 @@ pub(super) struct Args {
 }
 
 const HELP: &str = "\
-Ends with code 1 if there is a problem.
+Ends with code 1 if there is a problem, or with --secrets a secret. What counts as one,
+`jukebox redact --help` says; `jukebox redact TAPE -o NEW` takes them out.
 
 Of a fork, what it shares with its parent is checked, too, and that this is the parent it left.
 
 JSON, one object: events, steps, problems (each: line, from 1; offset, in bytes; kind; message;
 file, where it is one of a fork's parents);
+with --secrets only secrets (each: seq, step, field, kind);
 with --stats also stats: bytes, file_events, file_bytes (of their lines), contents (how many by
 how they travel, and decoded_bytes), snapshots (count, bytes; longest_way and mean_way: bytes of
 file events from a snapshot to an event; mean_way_without: from the start of the tape).";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
+        if self.secrets {
+            return self.list_secrets(around, out);
+        }
         let run = self.tape.open_quietly(around)?;
         let mut line = self.tape.progress("verify", around);
         let found = line.watch(|tell| {
@@ -72,6 +83,42 @@ impl Args {
         );
         out.line(Style::Strong, &SafeText::line(&summary))?;
         Ok(Answer::no_if(!found.problems.is_empty()))
+    }
+
+    fn list_secrets(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
+        let redacting = self.config.redacting(around, None)?;
+        let run = self.tape.open(around)?;
+        let mut found = Vec::new();
+        let mut line = self.tape.progress("verify", around);
+        line.watch(|tell| {
+            let complete = run.find_secrets(&redacting, tell, &mut |leak| found.push(leak));
+            complete
+                .map_err(ReadError::from)?
+                .then_some(())
+                .ok_or(Failure::stopped())
+        })?;
+        if self.json {
+            let rows = found.iter().map(|leak| {
+                json!({
+                    "seq": leak.seq.0,
+                    "step": leak.step.map(|step| step.0),
+                    "field": leak.field,
+                    "kind": leak.kind,
+                })
+            });
+            let rows: Vec<Value> = rows.collect();
+            out.json(&json!({ "secrets": rows }))?;
+            return Ok(Answer::no_if(!found.is_empty()));
+        }
+        for leak in &found {
+            let step = leak.step.map_or_else(String::new, |step| step.to_string());
+            let place = format!("{step:>5}  @seq:{:<6} {:<12} ", leak.seq, leak.field);
+            let (place, kind) = (SafeText::line(&place), SafeText::line(&leak.kind));
+            out.spans(&[(Style::Place, &place), (Style::Bad, &kind)])?;
+        }
+        let summary = plural(found.len() as u64, "secret", "secrets");
+        out.line(Style::Strong, &SafeText::line(&summary))?;
+        Ok(Answer::no_if(!found.is_empty()))
     }
 }
 

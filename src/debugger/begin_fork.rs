@@ -70,7 +70,7 @@ impl Debugger {
         };
         let begin = |path: &Path| {
             let hint = hint(&parent, &self.places.lasting(path));
-            Recorder::fork(path, &shared, Some(hint), header.clone(), options)
+            Recorder::fork(path, &shared, Some(hint), header.clone(), options.clone())
         };
         let (recorder, path) = match out {
             Some(out) => (begin(out)?, out.to_owned()),

@@ -18,7 +18,7 @@ use crate::model::{Body, Event, Outcome, STATE_DIRECTORY};
 use crate::models::Server;
 use crate::sandbox::{self, Policy, Sandbox, SandboxError};
 pub use crate::sandbox::{Cause, Exit, Said, Status as CommandStatus};
-use crate::tape::{RecordError, Recorder, RecorderOptions};
+use crate::tape::{RecordError, Recorder, RecorderOptions, Redacting};
 use crate::text::command_line;
 use crate::transaction::beside::{Aside, Beside};
 use crate::transaction::call::{self, Frames};
@@ -68,6 +68,8 @@ pub struct CommandOptions {
     pub timeout: Option<Duration>,
     /// Models for it to talk to.
     pub models: Option<Models>,
+    /// What is taken out before anything is written; `None`: nothing.
+    pub redacting: Option<Redacting>,
 }
 
 /// A command was not run, or not recorded.
@@ -162,7 +164,8 @@ impl CommandRun {
         let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
         let prompt = command_line(words.iter().map(AsRef::as_ref));
         let mut guard = if options.backend == Backend::Unguarded {
-            let run = Unguarded::begin(&sandbox, &options.tape, prompt, covers)?;
+            let run =
+                Unguarded::begin(&sandbox, &options.tape, prompt, (covers, options.redacting))?;
             Guard::Nothing(Box::new(run))
         } else {
             let begin = Begin {
@@ -173,6 +176,7 @@ impl CommandRun {
                 surroundings: Surroundings::default(),
                 prompt: Some(prompt),
                 covers,
+                redacting: options.redacting,
             };
             let transaction = Transaction::begin(&begin)?;
             let layers = transaction.layers().unwrap_or(Path::new(""));
@@ -341,7 +345,7 @@ impl Unguarded {
         config: &sandbox::Config,
         tape: &Path,
         prompt: String,
-        also: Map<String, Value>,
+        (also, redacting): (Map<String, Value>, Option<Redacting>),
     ) -> Result<Self, OpenTransactionError> {
         let sandbox = Sandbox::start(config)?;
         let options = CaptureOptions {
@@ -364,7 +368,11 @@ impl Unguarded {
                 source,
             })?;
         }
-        let recorder = Recorder::create(tape, header, RecorderOptions::default())?;
+        let options = RecorderOptions {
+            redacting,
+            ..RecorderOptions::default()
+        };
+        let recorder = Recorder::create(tape, header, options)?;
         let mut session = Session::begin(recorder, vec![capture])?;
         session.append(Event::new(Body::Prompt {
             role: "user".to_owned(),

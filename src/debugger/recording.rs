@@ -11,7 +11,7 @@ use crate::model::{
     Body, Content, Event, FileOp, Header, Outcome, Problem, ProblemKind, Scope, Seq, TapePath,
 };
 use crate::tape::wire::v1::{Fault, decode_given};
-use crate::tape::{OnFailure, Recorder, RecorderOptions};
+use crate::tape::{OnFailure, Recorder, RecorderOptions, Redacting};
 pub use crate::tape::{RecordError, SyncPolicy};
 
 /// How a run is recorded.
@@ -29,6 +29,8 @@ pub struct RecordingOptions {
     pub covers_ignored: bool,
     /// When events are on disk.
     pub sync: SyncPolicy,
+    /// What is taken out before anything is written; `None`: nothing.
+    pub redacting: Option<Redacting>,
 }
 
 /// A run cannot be recorded.
@@ -265,6 +267,7 @@ fn begin(
     let recorder = RecorderOptions {
         sync: options.sync,
         on_failure: OnFailure::Continue,
+        redacting: options.redacting.clone(),
         ..RecorderOptions::default()
     };
     let recorder = Recorder::create(&options.tape, header, recorder)?;

@@ -1,38 +1,22 @@
-//! Search over all events of a line: words, phrases and fields.
+//! Search over all events of a line: words, phrases, patterns and fields; and over the
+//! contents of files, as they were written.
 //!
 //! Reads every event once, in order, and tells each hit as it is found.
 
+mod query;
+
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::{Debugger, HitRow, Spot};
-use crate::model::{Body, Event, Progress, StepNumber, Tell, Unit};
+use crate::model::{Body, Content, Event, FileChange, Progress, StepNumber, Tell, Unit};
+use crate::tape::BlobSource as _;
 use crate::text::SafeText;
+use query::Query;
+pub use query::QueryError;
 
-/// A query cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QueryError {
-    /// Nothing to look for.
-    #[error("the query is empty")]
-    Empty,
-    /// A quote is open at the end.
-    #[error("the query has an open quote")]
-    OpenQuote,
-    /// A field has a value that it cannot have.
-    #[error("`{0}` is no field query; fields: tool: kind: status: path: agent: step:A..B")]
-    Field(String),
-}
-
-/// What to look for: everything must hold.
-#[derive(Clone, Debug, Default)]
-struct Query {
-    words: Vec<String>,
-    tool: Option<String>,
-    kind: Option<String>,
-    status: Option<String>,
-    path: Option<String>,
-    agent: Option<String>,
-    steps: Option<(u32, u32)>,
-}
+/// Of a file that is larger, nothing is looked through.
+const LARGEST_FILE: u64 = 8 << 20;
 
 /// A search of the events of a line, which can be done in parts: between two of them, whoever
 /// searches may let others at the run.
@@ -46,12 +30,15 @@ pub struct Search {
     done: u32,
     /// In the next one, the event to go on with.
     next: Option<u32>,
+    /// The lines of each file that were hits when it was written last: they are none again
+    /// where they were left as they were.
+    known: HashMap<String, HashSet<String>>,
 }
 
 impl Search {
     /// Begins to look for something on a line. Words are compared without regard to case;
-    /// `"two words"` are one phrase; `tool:` `kind:` `status:` `path:` `agent:` `step:A..B`
-    /// narrow it down.
+    /// `"two words"` are one phrase, `re:` is a pattern; `tool:` `kind:` `status:` `path:`
+    /// `agent:` `step:A..B` narrow it down; `file:` looks in what was written to files.
     pub fn new(query: &str, line: u16) -> Result<Self, QueryError> {
         Ok(Self {
             query: Query::parse(query)?,
@@ -59,6 +46,7 @@ impl Search {
             last: StepNumber(u32::MAX),
             done: 0,
             next: None,
+            known: HashMap::new(),
         })
     }
 
@@ -169,8 +157,8 @@ impl Debugger {
         is_enough: &mut dyn FnMut() -> bool,
         hit: &mut dyn FnMut(HitRow),
     ) -> ControlFlow<()> {
-        let query = &search.query;
         let from = search.next.take();
+        let query = &search.query;
         let events = self.events_of(step).map(|(position, _)| position);
         for position in events.skip_while(|position| from.is_some_and(|from| *position < from)) {
             // At least one event is looked at each time.
@@ -182,21 +170,31 @@ impl Debugger {
                 continue;
             };
             let seq = self.tape.index.events.seq(position);
+            if let Body::File(change) = &event.body
+                && query.looks_into_files()
+            {
+                self.search_file(query, &mut search.known, change, &mut |line| {
+                    hit(row(spot, seq, "file", line));
+                });
+            }
+            if query.is_for_files {
+                continue;
+            }
             if let Some(path) = &query.path {
                 let Body::File(change) = &event.body else {
                     continue;
                 };
                 let name = change.path.to_text();
-                if !name.to_lowercase().contains(path.as_str()) {
+                if !path.is_for(&name) {
                     continue;
                 }
-                if query.words.is_empty() {
+                if query.needles.is_empty() {
                     hit(row(spot, seq, "path", &name));
                     continue;
                 }
             }
             let texts = texts_of(&event);
-            if query.words.is_empty() {
+            if query.needles.is_empty() {
                 if event.kind() != crate::model::Kind::ToolResult {
                     let title = super::title::title_of(&event);
                     hit(row(spot, seq, event.body.kind_name(), &title));
@@ -205,15 +203,62 @@ impl Debugger {
                 continue;
             }
             for (field, text) in &texts {
-                for line in text.lines() {
-                    let lower = line.to_lowercase();
-                    if query.words.iter().all(|word| lower.contains(word.as_str())) {
-                        hit(row(spot, seq, field, line));
-                    }
+                for line in text.lines().filter(|line| query.is_in(line)) {
+                    hit(row(spot, seq, field, line));
                 }
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// Tells the hits in what was written to a file, but for lines that were hits before.
+    fn search_file(
+        &self,
+        query: &Query,
+        known: &mut HashMap<String, HashSet<String>>,
+        change: &FileChange,
+        hit: &mut dyn FnMut(&str),
+    ) {
+        let name = change.path.to_text();
+        if query.path.as_ref().is_some_and(|path| !path.is_for(&name)) {
+            return;
+        }
+        let text = self.text_of(change).unwrap_or_default();
+        let before = known.remove(&name).unwrap_or_default();
+        let mut now = HashSet::new();
+        for (above, line) in text.lines().enumerate() {
+            if query.is_in(line) {
+                if !before.contains(line) {
+                    hit(&format!("{name}:{}: {}", above + 1, line.trim()));
+                }
+                now.insert(line.to_owned());
+            }
+        }
+        known.insert(name, now);
+    }
+
+    /// What a file event says that the file holds, where that is text.
+    fn text_of(&self, change: &FileChange) -> Option<String> {
+        match &change.content {
+            Content::Blob { hash, len, .. } if *len <= LARGEST_FILE => {
+                let bytes = self.tape.blob(hash).ok()?;
+                String::from_utf8(bytes.to_vec()).ok()
+            }
+            Content::Lines(known) => {
+                // At the lines where they stand.
+                let mut text = String::new();
+                let mut line = 1;
+                for (first, lines) in &known.ranges {
+                    for _ in line..(*first).min(1 << 20) {
+                        text.push('\n');
+                    }
+                    text.push_str(lines);
+                    line = first + lines.lines().count() as u64;
+                }
+                Some(text)
+            }
+            _ => None,
+        }
     }
 }
 
@@ -290,94 +335,4 @@ fn strings_of(value: &serde_json::Value) -> String {
     let mut text = String::new();
     collect(value, &mut text);
     text
-}
-
-impl Query {
-    fn parse(query: &str) -> Result<Self, QueryError> {
-        let mut parsed = Self::default();
-        let terms = terms(query)?;
-        if terms.is_empty() {
-            return Err(QueryError::Empty);
-        }
-        for (term, is_phrase) in terms {
-            let lower = term.to_lowercase();
-            let field = lower.split_once(':').filter(|_| !is_phrase);
-            match field {
-                Some(("tool", value)) => parsed.tool = Some(value.to_owned()),
-                Some(("kind", value)) => parsed.kind = Some(value.to_owned()),
-                Some(("status", value)) => {
-                    if crate::model::Outcome::parse(value).is_none() {
-                        return Err(QueryError::Field(term));
-                    }
-                    parsed.status = Some(value.to_owned());
-                }
-                Some(("path", value)) => parsed.path = Some(value.to_owned()),
-                Some(("agent", value)) => parsed.agent = Some(value.to_owned()),
-                Some(("step", value)) => {
-                    parsed.steps = Some(step_range(value).ok_or(QueryError::Field(term))?);
-                }
-                _ => parsed.words.push(lower),
-            }
-        }
-        Ok(parsed)
-    }
-}
-
-fn step_range(text: &str) -> Option<(u32, u32)> {
-    match text.split_once("..") {
-        Some((from, to)) => {
-            let from = if from.is_empty() {
-                0
-            } else {
-                from.parse().ok()?
-            };
-            let to = if to.is_empty() {
-                u32::MAX
-            } else {
-                to.parse().ok()?
-            };
-            Some((from, to))
-        }
-        None => text.parse().ok().map(|step| (step, step)),
-    }
-}
-
-/// Splits a query at blanks, outside quotes; says of each term whether it was quoted.
-fn terms(query: &str) -> Result<Vec<(String, bool)>, QueryError> {
-    let mut terms = Vec::new();
-    let mut rest = query.trim_start();
-    while !rest.is_empty() {
-        let (term, is_phrase, after) = if let Some(inner) = rest.strip_prefix('"') {
-            let (term, after) = inner.split_once('"').ok_or(QueryError::OpenQuote)?;
-            (term, true, after)
-        } else {
-            let (term, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-            (term, false, after)
-        };
-        if !term.is_empty() {
-            terms.push((term.to_owned(), is_phrase));
-        }
-        rest = after.trim_start();
-    }
-    Ok(terms)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn queries_are_read_and_mistakes_said() {
-        let query = Query::parse("Error \"two words\" tool:Bash step:3..7").unwrap();
-        assert_eq!(query.words, ["error", "two words"]);
-        assert_eq!(query.tool.as_deref(), Some("bash"));
-        assert_eq!(query.steps, Some((3, 7)));
-        let check = |text: &str, error: QueryError| {
-            assert_eq!(Query::parse(text).err(), Some(error), "{text}");
-        };
-        check("  ", QueryError::Empty);
-        check("\"open", QueryError::OpenQuote);
-        check("status:bad", QueryError::Field("status:bad".into()));
-        check("step:x", QueryError::Field("step:x".into()));
-    }
 }

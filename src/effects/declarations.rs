@@ -1,4 +1,4 @@
-//! What the user declared of effects: `jukebox.toml`, read strictly.
+//! What the user declared of effects and of secrets: `jukebox.toml`, read strictly.
 //!
 //! Nothing is looked for here: which file it is, the caller says. A file that lies in the
 //! workspace is refused, since what runs there could write it. A mistake anywhere makes all of
@@ -16,6 +16,7 @@ use toml::Spanned;
 
 use super::template::{Role, Template};
 use crate::model::{BlobHash, EffectClass};
+use crate::redact::{Redactor, Rules};
 
 /// A configuration is no larger.
 const LARGEST: u64 = 1 << 20;
@@ -32,6 +33,16 @@ pub struct Declarations {
     directory: PathBuf,
     file: PathBuf,
     hash: Option<BlobHash>,
+    secrets: Secrets,
+}
+
+/// What the user calls a secret.
+#[derive(Clone, Debug, Default)]
+pub struct Secrets {
+    /// Values and patterns.
+    pub rules: Rules,
+    /// Variables of the environment whose value is one, whatever they are called.
+    pub variables: Vec<String>,
 }
 
 /// An effect that the user declared.
@@ -92,6 +103,21 @@ pub enum ConfigError {
 struct Typed {
     #[serde(default)]
     effects: BTreeMap<Spanned<String>, TypedEffect>,
+    #[serde(default)]
+    redact: TypedSecrets,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TypedSecrets {
+    #[serde(default)]
+    values: Vec<Spanned<String>>,
+    #[serde(default)]
+    variables: Vec<String>,
+    #[serde(default)]
+    patterns: Vec<Spanned<String>>,
+    #[serde(default)]
+    allow: Vec<Spanned<String>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -170,6 +196,7 @@ impl Declarations {
         }
         Ok(Self {
             effects,
+            secrets: secrets(typed.redact).map_err(mistake)?,
             directory: path.parent().unwrap_or(path).to_owned(),
             file: path.to_owned(),
             hash: Some(BlobHash::of(text.as_bytes())),
@@ -186,6 +213,11 @@ impl Declarations {
         &self.file
     }
 
+    /// What the user calls a secret.
+    pub const fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
     /// What is declared: name and class.
     pub fn classes(&self) -> impl Iterator<Item = (&str, EffectClass)> {
         let effects = self.effects.iter();
@@ -199,6 +231,31 @@ impl Declarations {
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
+}
+
+fn secrets(typed: TypedSecrets) -> Result<Secrets, Mistake> {
+    const SHORTEST: usize = 4;
+    let is_short = |value: &&Spanned<String>| value.get_ref().len() < SHORTEST;
+    if let Some(value) = typed.values.iter().find(is_short) {
+        let message = "a secret of fewer than 4 bytes would be found everywhere";
+        return Err((value.span(), message.to_owned()));
+    }
+    for pattern in typed.patterns.iter().chain(&typed.allow) {
+        let rules = Rules {
+            patterns: vec![pattern.get_ref().clone()],
+            ..Rules::default()
+        };
+        Redactor::new(&rules).map_err(|error| (pattern.span(), error.to_string()))?;
+    }
+    let inner = |all: Vec<Spanned<String>>| all.into_iter().map(Spanned::into_inner);
+    Ok(Secrets {
+        rules: Rules {
+            known: inner(typed.values).map(String::into_bytes).collect(),
+            patterns: inner(typed.patterns).collect(),
+            allow: inner(typed.allow).collect(),
+        },
+        variables: typed.variables,
+    })
 }
 
 fn declaration(name: &Spanned<String>, typed: TypedEffect) -> Result<Declaration, Mistake> {

@@ -19,7 +19,7 @@ use super::{Delivery, HookPlaces};
 use crate::capture::{Capture, CaptureOptions, Session, holds_home};
 use crate::import::claude_code::Turn;
 use crate::model::{Body, Event, Header, Outcome, WallTime};
-use crate::tape::{OnFailure, RecordError, Recorder, RecorderOptions};
+use crate::tape::{RecordError, Recorder, RecorderOptions};
 
 /// So long a call waits for the turn that asked for it, at most.
 const FOR_TURN: Duration = Duration::from_millis(12);
@@ -56,7 +56,7 @@ impl HookRun {
     /// Begins the tape of a session, or goes on with it. `late` were spooled; the first of
     /// them, or else `first`, says where the agent works.
     pub(super) fn begin(
-        places: &HookPlaces,
+        (places, options): (&HookPlaces, &RecorderOptions),
         door: Door,
         late: Vec<Delivery>,
         first: Option<&Delivery>,
@@ -75,7 +75,7 @@ impl HookRun {
             name.ends_with(&end)
         };
         if let Some(tape) = entries(&places.tapes).filter(is_its).max() {
-            match Self::go_on(places, door.clone(), tape, &late) {
+            match Self::go_on((places, options), door.clone(), tape, &late) {
                 // The disk was full when it was begun, say.
                 Err(RecordError::NotATape(_)) => {}
                 run => return run.map(Some),
@@ -84,11 +84,11 @@ impl HookRun {
         let time = begins.at.to_string().replace(':', "-");
         let time = time.split(['.', 'Z']).next().unwrap_or_default();
         let tape = places.tapes.join(format!("{time}Z{end}"));
-        Self::create(places, door, tape, begins, &late).map(Some)
+        Self::create((places, options), door, tape, begins, &late).map(Some)
     }
 
     fn create(
-        places: &HookPlaces,
+        (places, options): (&HookPlaces, &RecorderOptions),
         door: Door,
         tape: PathBuf,
         begins: &Delivery,
@@ -117,7 +117,7 @@ impl HookRun {
             source: source(begins),
             ..Header::default()
         };
-        let recorder = Recorder::create(&tape, header, options())?;
+        let recorder = Recorder::create(&tape, header, options.clone())?;
         let session = Session::begin(recorder, capture.into_iter().collect())?;
         let mut run = Self {
             session,
@@ -137,12 +137,12 @@ impl HookRun {
     }
 
     fn go_on(
-        places: &HookPlaces,
+        (places, options): (&HookPlaces, &RecorderOptions),
         door: Door,
         tape: PathBuf,
         late: &[Delivery],
     ) -> Result<Self, RecordError> {
-        let (recorder, before) = resume(&tape, options())?;
+        let (recorder, before) = resume(&tape, options.clone())?;
         let started = before.header.started.unwrap_or_default();
         let root = before.header.root.unwrap_or_default();
         let mut agents = Agents::default();
@@ -454,13 +454,6 @@ fn watch(directory: &Path, places: &HookPlaces, tape: &Path) -> Result<Capture, 
         ..CaptureOptions::default()
     };
     Capture::workspace(directory, options).map_err(|error| error.to_string())
-}
-
-fn options() -> RecorderOptions {
-    RecorderOptions {
-        on_failure: OnFailure::Continue,
-        ..RecorderOptions::default()
-    }
 }
 
 pub(super) fn now() -> WallTime {

@@ -15,7 +15,7 @@ use super::door::Claim;
 use super::run::{HookRun, Taken};
 use super::{Delivery, Door, HookPlaces, Spool};
 use crate::model::Outcome;
-use crate::tape::RecordError;
+use crate::tape::{OnFailure, RecordError, RecorderOptions, Redacting};
 
 /// The longest record.
 const LONGEST: u64 = 256 << 20;
@@ -84,11 +84,13 @@ impl Stop {
     }
 }
 
-/// Records a session until it is over, or nothing is heard for `idle`. `note` is told of the
+/// Records a session until it is over, or nothing is heard for `idle`, without what is to be
+/// taken out. `note` is told of the
 /// tape when it begins, when the agent has said its word, and at the end.
 pub fn serve(
     places: &HookPlaces,
     session: &str,
+    redacting: Option<Redacting>,
     idle: Duration,
     inbox: Inbox,
     note: &mut dyn FnMut(&Path),
@@ -107,6 +109,11 @@ pub fn serve(
         .map_err(RecordError::Write)?;
     let mut recorder = Recorder {
         places,
+        options: RecorderOptions {
+            on_failure: OnFailure::Continue,
+            redacting,
+            ..RecorderOptions::default()
+        },
         door,
         claim,
         spool: Spool::of(places, session),
@@ -143,6 +150,7 @@ fn read(stream: &UnixStream) -> io::Result<Option<Delivery>> {
 
 struct Recorder<'a> {
     places: &'a HookPlaces,
+    options: RecorderOptions,
     door: Door,
     claim: Claim,
     spool: Spool,
@@ -210,13 +218,14 @@ impl Recorder<'_> {
 
     /// Takes what was spooled. The run begins, if it has not, with that or with `first`.
     fn take_spooled(&mut self, first: Option<&Delivery>) -> Result<(), RecordError> {
-        let (places, door, run) = (self.places, &self.door, &mut self.run);
+        let (door, run) = (&self.door, &mut self.run);
+        let how = (self.places, &self.options);
         let is_new = run.is_none();
         self.spool.take(|late| {
             if let Some(run) = run {
                 return late.iter().try_for_each(|late| run.take(late).map(|_| ()));
             }
-            *run = HookRun::begin(places, door.clone(), late, first)?;
+            *run = HookRun::begin(how, door.clone(), late, first)?;
             Ok(())
         })?;
         if is_new {

@@ -244,7 +244,11 @@ impl<W: Write> ScanSink for Telling<'_, '_, W> {
 }
 
 /// What the header says of this and earlier compacting.
-fn remark(tape: &Tape, cut: Option<&Cut>, fork_points: &[Seq]) -> io::Result<Option<Value>> {
+pub(super) fn remark(
+    tape: &Tape,
+    cut: Option<&Cut>,
+    fork_points: &[Seq],
+) -> io::Result<Option<Value>> {
     let parent = tape.header()?.parent;
     if cut.is_none() && fork_points.is_empty() && parent.is_none() {
         return Ok(None);
@@ -341,7 +345,7 @@ fn compare(
 }
 
 /// The number of an event's step.
-fn step(tape: &Tape, position: u32) -> Option<StepNumber> {
+pub(super) fn step(tape: &Tape, position: u32) -> Option<StepNumber> {
     let step = tape.index.events.get(position)?.step?;
     tape.index.number_of(step)
 }
@@ -368,7 +372,7 @@ fn is_same(old: &Event, new: &Event) -> bool {
     old == new
 }
 
-fn count(problems: &[Problem]) -> BTreeMap<ProblemKind, usize> {
+pub(super) fn count(problems: &[Problem]) -> BTreeMap<ProblemKind, usize> {
     let mut counts = BTreeMap::new();
     for problem in problems {
         *counts.entry(problem.kind).or_insert(0) += 1;

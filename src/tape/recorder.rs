@@ -44,7 +44,8 @@
 //! ```
 //!
 //! The recorder numbers the events, gives them their time and step, chains the lines,
-//! chooses how contents travel, and writes snapshots. It does not look at the workspace: what
+//! chooses how contents travel, takes secrets out where it was told which there are, and writes
+//! snapshots. It does not look at the workspace: what
 //! nobody tells it, it does not know.
 
 mod budget;
@@ -65,6 +66,7 @@ use std::sync::Arc;
 
 use clock::{Clock, now};
 pub use options::{OnFailure, RecordError, RecorderOptions, SnapshotPolicy, SyncPolicy, Untimed};
+pub(super) use resume::remember;
 use sink::{Sink, open_error};
 use write::promises;
 use written::{Written, begins_the_run};
@@ -72,10 +74,12 @@ use written::{Written, begins_the_run};
 use super::blobs::{BlobError, BlobSource};
 use super::manifest::{Directory, Node};
 use super::pack::{Effort, Packer};
+use super::redaction::EventRedaction;
 use super::wire::v1::Stored;
 use super::{Tape, TapeBytes};
 use crate::model::{
-    BlobHash, Body, Event, Head, Header, LineHash, Micros, Outcome, Seq, SnapshotReason, TapePath,
+    BlobHash, Body, Content, Event, FileChange, FileOp, Head, Header, LineHash, Micros, Outcome,
+    Seq, SnapshotReason, TapePath,
 };
 
 /// Writes a tape. Dropped without [`close`](Self::close), it leaves a valid tape that does
@@ -84,6 +88,7 @@ use crate::model::{
 pub struct Recorder {
     options: RecorderOptions,
     sink: Sink,
+    redaction: Option<EventRedaction>,
     /// The tape as a reader sees it: the same index numbers its steps and finds its blobs.
     tape: Tape,
     written: Written,
@@ -164,6 +169,33 @@ impl Recorder {
         resume::resume(path, options)
     }
 
+    /// Begins a new file for events of another tape, its header the first of them.
+    pub(super) fn copy_to(path: &Path) -> Result<Self, RecordError> {
+        let options = RecorderOptions {
+            sync: SyncPolicy::None,
+            snapshots: SnapshotPolicy::Never,
+            ..RecorderOptions::default()
+        };
+        let sink = Sink::create(path)?;
+        let tape = Tape::read(sink.bytes(), &mut ()).map_err(RecordError::Write)?;
+        Self::new(sink, tape, options).map_err(RecordError::Write)
+    }
+
+    /// Writes an event of another tape under the number that it has there.
+    pub(super) fn copy(&mut self, event: Event, seq: Seq) -> Result<(), RecordError> {
+        self.next_seq = seq.0;
+        self.write_as_it_is(event).map(|_| ())
+    }
+
+    /// Writes a line that is no event.
+    pub(super) fn carry(&mut self, line: &[u8]) -> Result<(), RecordError> {
+        self.prev = Some(LineHash::of(line));
+        let line = [line, b"\n"].concat();
+        self.sink.append(&line).map_err(RecordError::Write)?;
+        // What is not an event the index reads itself.
+        self.tape.reindex().map_err(RecordError::Write)
+    }
+
     fn begin(
         sink: Sink,
         header: Header,
@@ -198,6 +230,7 @@ impl Recorder {
 
     fn new(sink: Sink, tape: Tape, options: RecorderOptions) -> std::io::Result<Self> {
         Ok(Self {
+            redaction: options.redacting.as_ref().map(EventRedaction::new),
             options,
             sink,
             tape,
@@ -286,14 +319,60 @@ impl Recorder {
     }
 
     /// Takes what stands at a path of the workspace before the run begins. No event says so:
-    /// the next snapshot does. Contents go on the tape as blobs.
-    pub fn found(&mut self, path: &TapePath, node: Node) {
-        self.written.manifest.found(path, node);
+    /// the next snapshot does. Contents go on the tape as blobs before that; of one that lost
+    /// a secret, an event says which file has placeholders.
+    pub fn found(&mut self, path: &TapePath, mut node: Node) -> Result<(), RecordError> {
+        let path = self.path_of(path).unwrap_or_else(|| path.clone());
+        if let Node::Link(target) = &mut node
+            && let Some(without) = self.redaction.as_ref().and_then(|it| it.target_of(target))
+        {
+            *target = without.as_slice().into();
+        }
+        if let Node::File(file) = &mut node
+            && let Some(raw) = file.hash
+            && let Some((hash, len)) = self.redaction.as_ref().and_then(|it| it.lost(&raw))
+        {
+            file.hash = Some(hash);
+            file.len = Some(len);
+            let content = Content::Blob {
+                hash,
+                len,
+                redacted: true,
+            };
+            let seen = FileChange {
+                mode: file.mode,
+                content,
+                ..FileChange::new(FileOp::Observe, path.clone())
+            };
+            self.write(Event::new(Body::File(seen)))?;
+        }
+        self.written.manifest.found(&path, node);
+        Ok(())
     }
 
     /// What is at a path, as an event with this head sees it and as far as the tape says.
     pub fn node(&self, head: &Head, path: &TapePath) -> Option<&Node> {
+        let without = self.path_of(path);
+        let path = without.as_ref().unwrap_or(path);
         self.written.manifest.get(head, path)
+    }
+
+    fn path_of(&self, path: &TapePath) -> Option<TapePath> {
+        self.redaction.as_ref()?.path_of(path)
+    }
+
+    /// The name that a content has on the tape: another than its own where secrets were taken
+    /// out of it.
+    pub fn name_of(&self, hash: &BlobHash) -> BlobHash {
+        let redaction = self.redaction.as_ref();
+        redaction.map_or(*hash, |redaction| redaction.name_of(hash))
+    }
+
+    /// The text that a link has on the tape.
+    pub fn target_of(&self, target: &[u8]) -> Vec<u8> {
+        let redaction = self.redaction.as_ref();
+        let without = redaction.and_then(|redaction| redaction.target_of(target));
+        without.unwrap_or_else(|| target.to_vec())
     }
 
     /// The workspace on the main line, as far as the tape says.
@@ -301,10 +380,10 @@ impl Recorder {
         self.written.manifest.workspace(None)
     }
 
-    /// Whether the tape holds the bytes of this blob.
+    /// Whether the tape holds the bytes of this blob, or what is left of them.
     pub fn holds(&self, hash: &BlobHash) -> bool {
         let blobs = &self.tape.index.blobs;
-        let known = blobs.find(hash);
+        let known = blobs.find(&self.name_of(hash));
         known.is_some_and(|id| blobs.position(id).is_some())
     }
 

@@ -77,7 +77,11 @@ impl Account {
             covers: all,
             ..Header::default()
         };
-        let mut recorder = Recorder::create(&begin.tape, header, RecorderOptions::default())?;
+        let options = RecorderOptions {
+            redacting: begin.redacting.clone(),
+            ..RecorderOptions::default()
+        };
+        let mut recorder = Recorder::create(&begin.tape, header, options)?;
         capture.start(&mut |path, stood| {
             let node = stood.node();
             if let Stood::File {
@@ -92,8 +96,7 @@ impl Account {
                     recorder.append(Event::new(Body::Blob(Content::Bytes(bytes))))?;
                 }
             }
-            recorder.found(&path, node);
-            Ok::<(), RecordError>(())
+            recorder.found(&path, node)
         })?;
         recorder.snapshot(SnapshotReason::Start)?;
         let mut account = Self {

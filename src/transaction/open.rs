@@ -29,7 +29,7 @@ use crate::capture::CaptureError;
 use crate::effects::{ConfigError, EffectError, RolledBack, Sent, Surroundings};
 use crate::model::{Body, Event, TapePath};
 use crate::sandbox::{self, ChangeSet, Exit, Missing, Sandbox, SandboxError};
-use crate::tape::RecordError;
+use crate::tape::{RecordError, Redacting};
 use crate::text::SafeText;
 pub use outward::EffectCall;
 use outward::Outward;
@@ -71,6 +71,9 @@ pub struct Begin {
     pub prompt: Option<String>,
     /// What else the tape's header says of what is covered.
     pub covers: Map<String, Value>,
+    /// What is taken out before the tape is written; `None`: nothing. Only where no effect is
+    /// made: one that waits is made from what the tape says of it.
+    pub redacting: Option<Redacting>,
 }
 
 /// An open transaction did not do what it was asked for. What it has done is still there, and

@@ -46,7 +46,7 @@ impl Purpose {
         match self {
             Self::Palette => "41  -1  fail  t:90s  seq:340  b2:3  mark:a, or words for an action",
             Self::DiffFrom => "12  0  mark:a  b2:3",
-            Self::Search => "words in prompts, answers, commands, outputs, paths",
+            Self::Search => "words, re:a.b, tool:bash, status:failed, path:src/**, file:word",
             Self::Note => "what to know of this step the next time; empty takes a note away",
             Self::Runs => "letters of a name, a directory, a prompt",
             Self::Against => "a tape or a transcript, or another branch: @b2:end",

@@ -46,6 +46,7 @@ fn the_whole_help() {
         "note",
         "import",
         "compact",
+        "redact",
         "forks",
         "fork",
     ];
@@ -282,6 +283,9 @@ fn search() {
         "search run.jsonl --branch main step:11.. lines",
         "search run.jsonl nothing-like-it",
         "search run.jsonl status:odd",
+        "search run.jsonl tol:bash",
+        "search run.jsonl re:let.*x file:re:x",
+        "search run.jsonl path:src/**",
     ];
     world.check_golden("search", &commands);
 }

@@ -28,6 +28,8 @@ mod readme;
 mod recorder;
 mod records;
 mod restores;
+mod searches;
+mod secrets;
 mod themes;
 mod watches;
 mod what_if;

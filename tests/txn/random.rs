@@ -55,6 +55,7 @@ fn try_sets(seeds: std::ops::RangeInclusive<u64>) {
             surroundings: jukebox::effects::Surroundings::default(),
             prompt: None,
             covers: serde_json::Map::new(),
+            redacting: None,
         };
         let mut transaction = Transaction::begin(&begin).unwrap();
         let before = tree(&workspace);

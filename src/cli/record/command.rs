@@ -20,7 +20,8 @@ use super::models::ModelArgs;
 use super::name_of;
 use crate::debugger::{
     Backend, Cause, CommandError, CommandOptions, CommandRun, CommandStatus, Exit, Kept,
-    OpenTransactionError, Preview, Said, Stream, TransactionError, allowed_environment, code_of,
+    OpenTransactionError, Preview, Redacting, Said, Stream, TransactionError, allowed_environment,
+    code_of,
 };
 use crate::text::SafeText;
 
@@ -108,9 +109,14 @@ enum End {
 }
 
 impl CommandArgs {
+    /// The workspace.
+    pub(super) fn workspace(&self) -> &Path {
+        self.directory.as_deref().unwrap_or(Path::new("."))
+    }
+
     pub(super) fn run(
         &self,
-        tape: Option<&Path>,
+        (tape, redacting): (Option<&Path>, Option<Redacting>),
         allows_home: bool,
         around: &Environment,
         out: &mut Output,
@@ -122,7 +128,8 @@ impl CommandArgs {
                  was run: --model goes with --backend overlay",
             ));
         }
-        let (options, tape) = self.options(tape, allows_home, around)?;
+        let (mut options, tape) = self.options(tape, allows_home, around)?;
+        options.redacting = redacting;
         let backend = options.backend;
         let interrupt = Interrupt::arm();
         let mut run = CommandRun::begin(options)?;
@@ -244,6 +251,7 @@ impl CommandArgs {
             input: txn::input(),
             timeout: self.timeout.map(Duration::from_secs),
             models: self.models.models(around)?,
+            redacting: None,
         };
         Ok((options, tape))
     }

@@ -12,7 +12,7 @@ use crate::tape::manifest::{Directory, Node, Proven};
 use crate::tape::{BlobSource as _, Index, Tape};
 
 /// What stands in the place of a tape's history.
-pub(super) struct Cut {
+pub(in crate::tape) struct Cut {
     /// The first event that is kept as it is.
     pub(super) from: Seq,
     /// Steps of the main line before it.

@@ -28,7 +28,7 @@ impl Recorder {
         let sink = Sink::create(path)?;
         sync_new(path, options.sync)?;
         let started = header.started;
-        let begun = Self::begin_fork(sink, shared, parent_path, header, options);
+        let begun = Self::begin_fork(sink, shared, parent_path, header, options.clone());
         let mut recorder = begun.inspect_err(|_| {
             // It is ours, it is new, and it has no event.
             let _ = std::fs::remove_file(path);

@@ -3,8 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::tape::redaction::Redacting;
+
 /// How a recorder works. The defaults are those of a recorder that a run depends on.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RecorderOptions {
     /// When events are on disk.
     pub sync: SyncPolicy,
@@ -14,6 +16,8 @@ pub struct RecorderOptions {
     pub snapshots: SnapshotPolicy,
     /// The time of an event that says none.
     pub untimed: Untimed,
+    /// What is taken out of events before they are written. `None`: nothing.
+    pub redacting: Option<Redacting>,
 }
 
 /// When events are on disk.

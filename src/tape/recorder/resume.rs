@@ -11,6 +11,7 @@ use super::written::Scanned;
 use super::{History, RecordError, Recorder, RecorderOptions};
 use crate::model::{Body, Event, Kind, LineHash};
 use crate::tape::Tape;
+use crate::tape::redaction::EventRedaction;
 use crate::tape::scan::ScanEnd;
 
 pub(super) fn resume(path: &Path, options: RecorderOptions) -> Result<Recorder, RecordError> {
@@ -43,12 +44,27 @@ pub(super) fn resume(path: &Path, options: RecorderOptions) -> Result<Recorder, 
         ..Recorder::new(sink, tape, options).map_err(failed)?
     };
     recorder.written = scanned.finish(recorder.tape.end.offset);
+    if let Some(redaction) = &mut recorder.redaction {
+        remember(&recorder.tape, redaction).map_err(failed)?;
+    }
     if let Some((bytes, aside)) = torn {
         let name = aside.file_name().unwrap_or_default().to_string_lossy();
         let why = format!("a line of {bytes} bytes was cut; it was set aside as {name}");
         recorder.append(Event::new(Body::Gap { why }))?;
     }
     Ok(recorder)
+}
+
+/// Takes in which placeholders stand on the tape, and for what.
+pub(in crate::tape) fn remember(tape: &Tape, redaction: &mut EventRedaction) -> io::Result<()> {
+    for position in 0..tape.index.events.len() {
+        let record = tape.record(position)?;
+        // Any event may have needed a new one; most need none.
+        if EventRedaction::may_tell(&record) {
+            redaction.remember(&tape.event(position)?);
+        }
+    }
+    Ok(())
 }
 
 /// Copies the torn bytes to a file beside the tape, and cuts them off.

@@ -8,17 +8,37 @@ use crate::model::{BlobHash, Body, Content, Event, FileOp, Kind, LineHash, Seq};
 use crate::tape::blobs::{BlobSource as _, MAX_CHAIN};
 use crate::tape::manifest::Node;
 use crate::tape::pack::{is_base, splice};
+use crate::tape::redaction::EventRedaction;
 use crate::tape::wire::v1::{Draft, Stored, scan_head};
 
 /// The bytes of an event's content. A raw record has bytes and no name.
 type Bytes = (Option<BlobHash>, Arc<[u8]>);
 
 impl Recorder {
-    /// Writes an event, or loses it as the options say.
-    pub(super) fn write(&mut self, mut event: Event) -> Result<Seq, RecordError> {
+    /// Writes an event without its secrets, or loses it as the options say.
+    pub(in crate::tape) fn write(&mut self, mut event: Event) -> Result<Seq, RecordError> {
+        if let Some(redaction) = &mut self.redaction {
+            let due = redaction.due_before(&event);
+            for mut frame in due {
+                if let Some(redaction) = &mut self.redaction {
+                    redaction.last_frame(&mut frame);
+                }
+                frame.head.t = None;
+                self.write_as_it_is(frame)?;
+            }
+            if let Some(redaction) = &mut self.redaction {
+                redaction.event(&mut event);
+            }
+        }
+        self.write_as_it_is(event)
+    }
+
+    /// Writes an event that holds no secret, or loses it as the options say.
+    pub(in crate::tape) fn write_as_it_is(&mut self, mut event: Event) -> Result<Seq, RecordError> {
         let seq = Seq(self.next_seq);
         self.complete(&mut event, seq);
-        let content = take_bytes(&mut event.body);
+        let is_redacted = EventRedaction::is_content_redacted(&event);
+        let content = take_bytes(&mut event.body, is_redacted);
         let result = self.put(&event, content.as_ref());
         match result {
             Ok(()) => {
@@ -186,7 +206,7 @@ pub(super) const fn promises(kind: Kind) -> bool {
 
 /// Takes the bytes out of an event and leaves their name; a raw record keeps its bytes and
 /// has no name.
-fn take_bytes(body: &mut Body) -> Option<Bytes> {
+fn take_bytes(body: &mut Body, redacted: bool) -> Option<Bytes> {
     let content = match body {
         Body::File(change) => &mut change.content,
         Body::Blob(content) => content,
@@ -201,7 +221,7 @@ fn take_bytes(body: &mut Body) -> Option<Bytes> {
     *content = Content::Blob {
         hash,
         len: bytes.len() as u64,
-        redacted: false,
+        redacted,
     };
     Some((Some(hash), bytes))
 }

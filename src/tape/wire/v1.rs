@@ -30,4 +30,4 @@ pub use given::{Fault, decode_given};
 pub use head::{Enc, RawHead};
 pub use line::{Line, LineError, parse_record};
 pub use scan::{FieldPlace, find_fields, read_fields, scan_head, scan_head_into};
-pub use stream::{frame_event, frame_of};
+pub use stream::{frame_bytes, frame_event, frame_of, put_frame_bytes};

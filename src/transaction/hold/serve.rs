@@ -100,6 +100,7 @@ impl Holder {
             surroundings: setup.surroundings.clone(),
             prompt: None,
             covers: serde_json::Map::new(),
+            redacting: None,
         })?;
         let socket = runtime.join(&setup.id);
         let listen = || {

@@ -12,21 +12,34 @@ use crate::model::{Body, Event, Kind};
 /// beside it.
 pub fn frame_event(stream: &str, bytes: &[u8]) -> Event {
     let mut fields = Map::new();
-    let mut put = |field: &str, text: String| {
-        fields.insert(field.to_owned(), Value::String(text));
-    };
-    put("name", stream.to_owned());
-    put("dir", "in".to_owned());
-    let text = String::from_utf8_lossy(bytes);
-    let is_exact = matches!(text, Cow::Borrowed(_));
-    put("data", text.into_owned());
-    if !is_exact {
-        put("data_raw", BASE64.encode(bytes));
-    }
+    fields.insert("name".to_owned(), stream.into());
+    fields.insert("dir".to_owned(), "in".into());
+    put_frame_bytes(&mut fields, bytes);
     Event::new(Body::Other {
         kind: Kind::StreamFrame.as_str().to_owned(),
         fields,
     })
+}
+
+/// Puts bytes into the fields of a frame.
+pub fn put_frame_bytes(fields: &mut Map<String, Value>, bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let is_exact = matches!(text, Cow::Borrowed(_));
+    fields.insert("data".to_owned(), text.into_owned().into());
+    if is_exact {
+        fields.remove("data_raw");
+    } else {
+        fields.insert("data_raw".to_owned(), BASE64.encode(bytes).into());
+    }
+}
+
+/// The bytes of a frame; `None` if its data is no text.
+pub fn frame_bytes(fields: &Map<String, Value>) -> Option<Vec<u8>> {
+    let raw = fields.get("data_raw").and_then(Value::as_str);
+    match raw.and_then(|raw| BASE64.decode(raw).ok()) {
+        Some(bytes) => Some(bytes),
+        None => Some(fields.get("data")?.as_str()?.as_bytes().to_vec()),
+    }
 }
 
 /// The text of a frame and the stream it came from; `None` if the event is none, or its data

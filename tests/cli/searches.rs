@@ -1,0 +1,91 @@
+//! Searching as people type it: patterns, globs, and what was written to files.
+
+use serde_json::json;
+
+use super::recorder::Recorder;
+use super::world::World;
+
+/// A run that writes two files, one of them twice.
+fn recorded() -> World {
+    let world = World::new(&[]);
+    let mut recorder = Recorder::start(&world, "-o run.jsonl");
+    let mut say = |event| recorder.say(event);
+    say(json!({"kind": "prompt", "text": "Rename alpha to beta-7."}));
+    for (call, path, text) in [
+        (
+            "c1",
+            "src/deep/a.rs",
+            "fn alpha() {}\nlet error: i32 = 1;\n",
+        ),
+        ("c2", "notes.md", "alpha was here\n"),
+        (
+            "c3",
+            "src/deep/a.rs",
+            "fn beta7() {}\nlet error: i32 = 1;\n",
+        ),
+    ] {
+        say(json!({"kind": "tool.call", "call": call, "name": "write", "args": {"path": path}}));
+        say(json!({"kind": "fs.write", "call": call, "path": path, "text": text}));
+        say(json!({"kind": "tool.result", "call": call, "output": "done", "exit": 0}));
+    }
+    assert_eq!(recorder.end(), 0);
+    world
+}
+
+#[test]
+fn what_was_written_to_files_is_found_at_the_step_that_wrote_it() {
+    let world = recorded();
+    let check = |query: &str, expected: &[&str]| {
+        let run = world.run(&["search", "run.jsonl", query]);
+        let found = run.stdout();
+        let found: Vec<String> = found
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(found, expected, "{query}: {}", run.stderr());
+        assert_eq!(run.code(), i32::from(expected.is_empty()), "{query}");
+    };
+    let line = "2 file src/deep/a.rs:2: let error: i32 = 1;";
+    check("file:error", &[line]);
+    check("file:\"error: i32\"", &[line]);
+    check("file:re:^let\\s+ERR", &[line]);
+    check("file:re:(?-i)^let\\s+ERR", &[]);
+    check(
+        "file:alpha",
+        &[
+            "2 file src/deep/a.rs:1: fn alpha() {}",
+            "3 file notes.md:1: alpha was here",
+        ],
+    );
+    check(
+        "file:alpha path:*.md",
+        &["3 file notes.md:1: alpha was here"],
+    );
+    check(
+        "path:src/** beta7",
+        &["4 file src/deep/a.rs:1: fn beta7() {}"],
+    );
+    check("path:src/*.rs", &[]);
+    check("path:src/** step:3..", &["4 path src/deep/a.rs"]);
+    check("re:beta-[0-9]", &["1 prompt Rename alpha to beta-7."]);
+    check("error:", &[]);
+}
+
+#[test]
+fn a_field_that_is_none_and_a_pattern_that_is_none_are_said() {
+    let world = recorded();
+    let check = |query: &str, expected: &str| {
+        let run = world.run(&["search", "run.jsonl", query]);
+        assert_eq!(run.code(), 2, "{query}");
+        let said = run.stderr();
+        assert!(
+            said.contains(expected) && said.lines().count() == 1,
+            "{said}"
+        );
+    };
+    check("too:bash", "there is no field `too:`; fields: tool: kind:");
+    check("re:(", "`(` is no pattern: unclosed group");
+    // It would take for ever where patterns are tried one way after the other.
+    let slow = world.run(&["search", "run.jsonl", "re:(a*)*(a*)*b(x+x+)+y$"]);
+    assert_eq!(slow.code(), 1, "{}", slow.stderr());
+}
