@@ -62,6 +62,7 @@ fn commits(place: &Path, files: usize) -> Result {
             surroundings: jukebox::effects::Surroundings::default(),
             prompt: None,
             covers: serde_json::Map::new(),
+            redacting: None,
         })?;
         let mut command = Command::new(["/bin/sh", "-c", &script]);
         let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());

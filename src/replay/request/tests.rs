@@ -1,3 +1,5 @@
+//! Which requests are the same, and where others differ.
+
 use super::*;
 
 fn first(recorded: &str, replayed: &str, volatile: &[&str]) -> Option<String> {
