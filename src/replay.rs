@@ -17,6 +17,7 @@
 //! anything: it answers tool calls again, on a tree of files.
 
 mod align;
+mod answered;
 mod content;
 pub mod document;
 mod fingerprint;
@@ -30,6 +31,7 @@ mod volatile;
 pub mod workbench;
 
 pub use align::{Alignment, BUDGET, Pair, Relation, Stretch, Tally};
+pub use answered::leaves_of_answer;
 pub use content::StepContent;
 pub use fingerprint::{Fingerprint, Parts};
 pub use leaves::{Leaf, leaves};

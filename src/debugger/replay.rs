@@ -6,6 +6,8 @@
 
 mod against;
 
+pub(super) use against::Recorded as CallRecord;
+
 use std::cell::RefCell;
 use std::path::PathBuf;
 

@@ -288,6 +288,16 @@ impl<'a> Workbench<'a> {
         }
     }
 
+    /// Where the shell is, as an absolute path of the run.
+    pub fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// Puts the shell into a directory, named by an absolute path of the run.
+    pub fn enter(&mut self, directory: &str) {
+        directory.clone_into(&mut self.directory);
+    }
+
     /// The program that makes commands believe in the time of their call, if there is one.
     pub fn clock(&self) -> Option<&'static str> {
         let mut variables = self.config.environment.iter();

@@ -8,35 +8,33 @@ use super::{Reason, Verdict, VolatileSort};
 use crate::capture::IgnoreRules;
 use crate::checkout::Item;
 use crate::model::{
-    Body, ChangeKind, Content, Cursor, EntryKind, FileOp, Kind, Outcome, TapePath, WallTime,
+    Body, ChangeKind, Content, Cursor, EntryKind, Kind, Outcome, TapePath, WallTime,
 };
 use crate::replay::workbench::{Answer, Call, Tree, Words, Workbench};
-use crate::replay::{
-    CallContent, FileAfter, Leaf, Standing, Volatile, differences, is_mix, reasons,
-};
+use crate::replay::{CallContent, FileAfter, Leaf, Standing, Volatile, leaves_of_answer, reasons};
 use crate::state::{ContentRef, FileState};
 use crate::tape::BlobSource as _;
 use crate::text::SafeText;
 
 /// What the tape says of a call.
 #[derive(Debug, Default)]
-pub(super) struct Recorded {
-    pub(super) call: Call,
+pub(in crate::debugger) struct Recorded {
+    pub(in crate::debugger) call: Call,
     /// How it ended; `None`: that has not come.
-    outcome: Option<Outcome>,
+    pub(in crate::debugger) outcome: Option<Outcome>,
     exit: Option<i32>,
-    output: String,
+    pub(in crate::debugger) output: String,
     /// Not all that it said was kept.
-    is_cut: bool,
+    pub(in crate::debugger) is_cut: bool,
     /// What it did to files was not seen.
-    is_suspect: bool,
+    pub(in crate::debugger) is_suspect: bool,
     has_effect: bool,
     is_damaged: bool,
 }
 
 impl Recorded {
     /// Why it is not made again, if that is clear from the tape alone.
-    pub(super) fn why_not(&self) -> Option<Verdict> {
+    pub(in crate::debugger) fn why_not(&self) -> Option<Verdict> {
         let why = match self.outcome {
             _ if self.is_damaged => "a line of it cannot be read",
             None | Some(Outcome::Pending) => return Some(Verdict::Open),
@@ -53,7 +51,7 @@ impl Recorded {
     }
 
     /// Whether it failed because of what its agent had done before, which no tree knows.
-    fn is_rule_of_agent(&self) -> bool {
+    pub(in crate::debugger) fn is_rule_of_agent(&self) -> bool {
         let said = [
             "has not been read yet",
             "has been modified since read",
@@ -64,7 +62,7 @@ impl Recorded {
 
     /// What it came to, without its files: what the agent's program puts around what a tool
     /// says does not count.
-    fn content(&self) -> CallContent {
+    pub(in crate::debugger) fn content(&self) -> CallContent {
         let mut output = self.output.as_str();
         if let Some(exit) = self.exit {
             let line = format!("Exit code {exit}\n");
@@ -135,7 +133,7 @@ impl Debugger {
         }
     }
 
-    pub(super) fn recorded_call(&self, step: u32) -> Recorded {
+    pub(in crate::debugger) fn recorded_call(&self, step: u32) -> Recorded {
         let mut recorded = Recorded::default();
         for (position, kind) in self.events_of(step) {
             match kind {
@@ -201,7 +199,10 @@ impl Debugger {
             return Verdict::NotAttempted(SafeText::literal(why));
         }
         let mut aside = Vec::new();
-        let (mut was, mut is) = (recorded.content(), of_answer(answer, bench, terms));
+        let (mut was, is) = (
+            recorded.content(),
+            CallContent::of_answer(answer, bench.tree(), &|path| terms.leave_out(path)),
+        );
         if recorded.is_suspect || self.is_doubted(step) {
             aside.push("files: what it did to them was not seen");
         } else {
@@ -209,27 +210,18 @@ impl Debugger {
         }
         if recorded.is_cut {
             aside.push("output: not all of it was kept");
-            is.output = None;
+            was.output = None;
         }
         if answer.words == Words::Own {
             aside.push("output: its words are the tool's own");
-            is.output = None;
+            was.output = None;
         }
         let root = self.header.root.as_deref();
         let seen = bench.seen_at().map(|seen| seen.to_string_lossy());
         let left = Volatile::new(root).only(&terms.volatile);
         let right = Volatile::new(seen.as_deref().or(root)).only(&terms.volatile);
-        if let (Some(said), Some(output)) = (&mut was.output, &mut is.output) {
-            let is_alike = answer.streams.as_ref().is_some_and(|(out, error)| {
-                is_mix((said, &left), (out, error), &right)
-                    || self.keeps_directory() && is_trimmed(said, out, error)
-            });
-            if is_alike {
-                // The order of two streams is nobody's to decide.
-                output.clone_from(said);
-            }
-        }
-        let found = differences((&was, &left), (&is, &right));
+        let trims = self.keeps_directory();
+        let found = leaves_of_answer((&was, &left), answer, (is, &right), trims);
         if found.is_empty() {
             let how = answer.how;
             return Verdict::Reproduced { how, aside };
@@ -251,7 +243,7 @@ impl Debugger {
     }
 
     /// Whether something in a step may have written any file, such as a line that is lost.
-    fn is_doubted(&self, step: u32) -> bool {
+    pub(in crate::debugger) fn is_doubted(&self, step: u32) -> bool {
         let Some(entry) = self.tape.index.steps.get(step) else {
             return false;
         };
@@ -264,7 +256,7 @@ impl Debugger {
     }
 
     /// What a step made of each file that it changed.
-    fn files_after(&self, step: u32) -> BTreeMap<TapePath, FileAfter> {
+    pub(in crate::debugger) fn files_after(&self, step: u32) -> BTreeMap<TapePath, FileAfter> {
         let changed = self.changed_in(step).into_iter();
         let known = changed.filter(|(_, change)| change.kind != ChangeKind::Suspected);
         let after = |(path, change): (TapePath, crate::state::Change)| {
@@ -333,67 +325,7 @@ impl Debugger {
     }
 }
 
-/// Whether what was recorded is both streams, one after the other and without the blank lines
-/// around them, as Claude Code hands them over.
-fn is_trimmed(recorded: &str, output: &str, error: &str) -> bool {
-    let parts = [output.trim(), error.trim()];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join("\n") == recorded.trim()
-}
-
 const NOTHING: FileAfter = FileAfter {
     what: Standing::Nothing,
     mode: None,
 };
-
-/// What an answer came to.
-fn of_answer(answer: &Answer, bench: &Workbench<'_>, terms: &Terms) -> CallContent {
-    let mut files = BTreeMap::new();
-    for change in &answer.changes {
-        let path = change.path.clone();
-        let what = match &change.op {
-            FileOp::Remove => {
-                files.extend(leaves_at(bench, &path).map(|path| (path, NOTHING)));
-                continue;
-            }
-            // That a directory is there is told by what is in it.
-            FileOp::Mkdir => continue,
-            FileOp::Symlink { target } => Standing::Link(target.clone()),
-            FileOp::Chmod => match bench.tree().get(&path).map(|entry| &entry.item) {
-                Some(Item::Directory) => Standing::Directory,
-                Some(Item::File(hash)) => Standing::File(*hash),
-                _ => continue,
-            },
-            FileOp::Write | FileOp::Observe | FileOp::Rename { .. } => {
-                Standing::File(match &change.content {
-                    Content::Bytes(bytes) => Some(crate::model::BlobHash::of(bytes)),
-                    _ => None,
-                })
-            }
-        };
-        let mode = change.mode;
-        files.insert(path, FileAfter { what, mode });
-    }
-    for (path, sort) in &answer.refused {
-        if let Ok(path) = TapePath::new(path.as_os_str().as_encoded_bytes()) {
-            let what = Standing::Special(sort);
-            files.insert(path, FileAfter { what, mode: None });
-        }
-    }
-    files.retain(|path, _| !terms.leave_out(path));
-    CallContent {
-        outcome: answer.outcome,
-        exit: answer.exit,
-        output: Some(answer.output.clone()),
-        files: Some(files),
-    }
-}
-
-/// The files and links of the tree at a path, or below it.
-fn leaves_at(bench: &Workbench<'_>, path: &TapePath) -> impl Iterator<Item = TapePath> {
-    let tree = bench.tree();
-    let entries = tree.get(path).into_iter().chain(tree.below(path));
-    let is_leaf = |entry: &&crate::checkout::Entry| !matches!(entry.item, Item::Directory);
-    let leaves = entries.filter(is_leaf).map(|entry| entry.path.clone());
-    leaves.collect::<Vec<_>>().into_iter()
-}
