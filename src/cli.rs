@@ -20,6 +20,7 @@ mod diff;
 mod doctor;
 mod effects;
 mod environment;
+mod export;
 mod failure;
 mod fields;
 mod fork;
@@ -40,6 +41,7 @@ mod restore;
 mod search;
 mod show;
 mod stats;
+mod test;
 mod tree;
 mod txn;
 mod verify;
@@ -137,6 +139,8 @@ enum Command {
     Fork(fork::Args),
     Record(record::Args),
     Replay(replay::Args),
+    Export(export::Args),
+    Test(test::Args),
     Hook(hook::Args),
     Txn(txn::Args),
     Search(search::Args),
@@ -235,6 +239,8 @@ fn dispatch(
         Some(Command::Fork(args)) => args.run(around, out),
         Some(Command::Record(args)) => args.run(around, out),
         Some(Command::Replay(args)) => args.run(around, out),
+        Some(Command::Export(args)) => args.run(around, out),
+        Some(Command::Test(args)) => args.run(around, out),
         Some(Command::Hook(args)) => args.run(around, out),
         Some(Command::Txn(args)) => args.run(around, out),
         Some(Command::Search(args)) => args.run(around, out),

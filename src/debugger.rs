@@ -23,6 +23,7 @@ mod detail;
 mod difference;
 mod effects;
 mod environment;
+mod export;
 mod files;
 mod follow;
 mod fork;
@@ -54,6 +55,7 @@ mod secrets;
 mod spots;
 mod state_file;
 mod statistics;
+mod test_cases;
 mod timeline;
 mod title;
 mod transaction_view;
@@ -92,6 +94,7 @@ pub use context::{
 pub use conversation::{Spoken, Turn, Utterance};
 pub use effects::{LedgerRow, LedgerView, Standing};
 pub use environment::{EffectRow, EnvironmentView};
+pub use export::{CaseFiles, CaseForm, CaseOptions, ExportError, ExportedCase, Uncertain};
 pub use follow::{Anew, Look, Refresh, Watch};
 pub use fork::{
     Altered, Document, DocumentError, EditRefused, Editable, ForkEdit, ForkError, ForkFailure,
@@ -136,6 +139,7 @@ pub use search::{QueryError, Search};
 pub use secrets::{LeakRow, RedactError, Redacted, Redacting, Secrets, SecretsError, redacting};
 pub use spots::{Direction, LocateError};
 pub use statistics::{ChurnRow, Count, Statistics, ToolRow};
+pub use test_cases::{CaseError, CaseRow, CaseStanding, TestCasesError, TestOptions, test_cases};
 pub use transaction_view::TransactionView;
 pub use transactions::{
     CallRequest, EffectCall, Ended, EndedTransaction, Entry, HOLDER_VERB, HeldState,

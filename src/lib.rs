@@ -30,7 +30,7 @@
 //! | 2 tape | [`tape`] | the format, reader, index and its cache, blobs, recorder, verify, compact, watch |
 //! | 3 meaning | [`tools`], [`state`] | what an edit tool does to a file; what events do to files |
 //! | 4 effects | [`capture`], [`checkout`], [`sandbox`], [`effects`], [`transaction`] | what happens to the files of a directory; writing a tree to disk; running commands in a guarded view of one; what calls do elsewhere; transactions: open ones, commit, recovery, undo |
-//! | 5 engine | [`import`], [`hook`], [`replay`], [`models`] | foreign formats; an agent that tells of itself as it runs; where two runs part and meet again; tool calls, answered on a tree of files; a run that goes on from an altered step; what an agent and a model say to each other |
+//! | 5 engine | [`import`], [`hook`], [`replay`], [`models`], [`export`] | foreign formats; an agent that tells of itself as it runs; where two runs part and meet again; tool calls, answered on a tree of files; a run that goes on from an altered step; what an agent and a model say to each other; test cases from failed calls |
 //! | 6 façade | [`debugger`] | everything a shell can ask, as plain data |
 //! | 7 shells | [`cli`], [`tui`] | arguments and output; keys and drawing |
 //!
@@ -49,6 +49,8 @@
 //!   [`model::Problem`], and the timeline shows a gap in its place.
 //! * `checkout` writes only below a new or empty directory that the user named, or that is the
 //!   program's own, and follows no link.
+//! * `export` writes only a new directory that the user named. A test case is data beside fixed
+//!   code: no recorded text ever becomes a part of a program.
 //! * A run that is made again touches no workspace and sends nothing: its commands see a copy
 //!   of the recorded files in the sandbox. So do those of a bisection, which a person typed.
 //! * A workspace is written by `transaction` alone, all or nothing, and only where nobody else
@@ -83,6 +85,7 @@ pub mod checkout;
 pub mod cli;
 pub mod debugger;
 pub mod effects;
+pub mod export;
 pub mod hook;
 pub mod import;
 pub mod model;

@@ -113,6 +113,7 @@ fn describe(task: &str, progress: Progress, elapsed: Duration) -> String {
         Unit::Steps => format!("{} of {} steps", human::count(done), human::count(of)),
         Unit::Entries => format!("{} of {} entries", human::count(done), human::count(of)),
         Unit::Runs => format!("run {} of about {}", done + 1, of),
+        Unit::Cases => format!("{} of {} cases", human::count(done), human::count(of)),
     };
     let mut line = format!("{task}  {} %  {amount}", progress.percent());
     if elapsed >= KNOWN && done > 0 {

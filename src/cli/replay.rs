@@ -124,7 +124,7 @@ impl Args {
                 .iter()
                 .filter_map(|part| part.sort())
                 .collect(),
-            workbench: self.workbench(around)?,
+            workbench: workbench(around, self.timeout)?,
         };
         let mut line = self.tape.progress("replay", around);
         let replay = line.watch(|tell| run.replay(&options, tell))?;
@@ -169,23 +169,24 @@ impl Args {
         }
         Ok((from, to))
     }
+}
 
-    fn workbench(&self, around: &Environment) -> Result<WorkbenchConfig, Failure> {
-        let Some(program) = around.program.clone() else {
-            let line = "the program's own file cannot be found; is /proc mounted?";
-            return Err(Failure::machine(line));
-        };
-        Ok(WorkbenchConfig {
-            place: around.temporary.clone(),
-            program,
-            home: around.home.clone(),
-            hidden: vec![around.runtime.clone()],
-            environment: allowed_environment(around.variables.iter().cloned()),
-            root: None,
-            keeps_directory: false,
-            timeout: Duration::from_secs(self.timeout),
-        })
-    }
+/// What calls are answered with that are made again.
+pub(super) fn workbench(around: &Environment, timeout: u64) -> Result<WorkbenchConfig, Failure> {
+    let Some(program) = around.program.clone() else {
+        let line = "the program's own file cannot be found; is /proc mounted?";
+        return Err(Failure::machine(line));
+    };
+    Ok(WorkbenchConfig {
+        place: around.temporary.clone(),
+        program,
+        home: around.home.clone(),
+        hidden: vec![around.runtime.clone()],
+        environment: allowed_environment(around.variables.iter().cloned()),
+        root: None,
+        keeps_directory: false,
+        timeout: Duration::from_secs(timeout),
+    })
 }
 
 impl From<WorkbenchError> for Failure {
@@ -278,7 +279,7 @@ fn row(call: &ReplayedCall) -> Value {
     row
 }
 
-fn leaf(leaf: &LeafRow) -> Value {
+pub(super) fn leaf(leaf: &LeafRow) -> Value {
     let words = |text: &Option<SafeText>| {
         let words = text.as_ref().map(SafeText::as_str);
         words.map_or(Value::Null, Value::from)
@@ -326,7 +327,7 @@ fn print(replay: &Replay, columns: Option<usize>, out: &mut Output) -> Result<()
     print_rest(replay, out)
 }
 
-fn print_leaves(
+pub(super) fn print_leaves(
     leaves: &[LeafRow],
     columns: Option<usize>,
     out: &mut Output,

@@ -31,6 +31,8 @@ pub enum Unit {
     Entries,
     /// Runs of a command.
     Runs,
+    /// Test cases.
+    Cases,
 }
 
 impl Progress {

@@ -38,6 +38,8 @@ fn the_whole_help() {
         "txn recover",
         "txn status",
         "replay",
+        "export",
+        "test",
         "effects",
         "search",
         "stats",

@@ -1,0 +1,261 @@
+//! Cases on disk: written as a whole or not at all, and read without following a link.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::case::{Case, CaseItem};
+use super::form::Form;
+use super::manifest;
+use crate::checkout::{Entry, Item, OutsideLinks, Plan};
+use crate::model::{BlobHash, Certainty, TapePath};
+use crate::tape::{BlobError, BlobSource};
+
+/// The manifest's name.
+pub const MANIFEST: &str = "case.json";
+const OUTPUT: &str = "output.txt";
+const FILES: &str = "files";
+/// Bytes of a file of a case that are read.
+const LARGEST: u64 = 256 << 20;
+
+/// A case could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum CaseError {
+    /// There is something in its place.
+    #[error("`{}` is there already", .0.display())]
+    Exists(PathBuf),
+    /// There is no case.
+    #[error("`{}` holds no test case", .0.display())]
+    NotACase(PathBuf),
+    /// It is no case that is understood.
+    #[error("`{}` cannot be used: {why}", path.display())]
+    Unusable {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// A file could not be read or written.
+    #[error("`{}`: {source}", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> CaseError {
+    let path = path.to_owned();
+    move |source| CaseError::Io { path, source }
+}
+
+struct Contents(HashMap<BlobHash, Arc<[u8]>>);
+
+impl BlobSource for Contents {
+    fn blob(&self, hash: &BlobHash) -> Result<Arc<[u8]>, BlobError> {
+        let bytes = self.0.get(hash).cloned();
+        bytes.ok_or(BlobError::Missing(*hash))
+    }
+}
+
+/// The tree of a case: entries, and where their contents come from.
+pub(super) fn tree_of(case: &Case) -> (Vec<Entry>, impl BlobSource + use<>) {
+    let mut contents = HashMap::new();
+    let entries = case.files.iter().map(|(path, file)| Entry {
+        path: path.clone(),
+        mode: file.mode,
+        certainty: Certainty::Exact,
+        item: match &file.item {
+            CaseItem::Directory => Item::Directory,
+            CaseItem::Link(target) => Item::Link(target.clone()),
+            CaseItem::File(bytes) => {
+                let hash = BlobHash::of(bytes);
+                contents.insert(hash, Arc::clone(bytes));
+                Item::File(Some(hash))
+            }
+        },
+    });
+    let entries = entries.collect();
+    (entries, Contents(contents))
+}
+
+/// Writes a case into a directory that is not there yet, or empty; the one above it is. It is
+/// there as a whole, or not at all. `more`: files beside it, by their plain names.
+pub fn write(
+    case: &Case,
+    form: Form,
+    more: &[(&str, Vec<u8>)],
+    directory: &Path,
+) -> Result<(), CaseError> {
+    if fs::symlink_metadata(directory).is_ok_and(|it| !it.is_dir()) {
+        return Err(CaseError::Exists(directory.to_owned()));
+    }
+    let above = match directory.parent() {
+        Some(above) if above.as_os_str().is_empty() => Path::new("."),
+        Some(above) => above,
+        None => return Err(CaseError::Exists(directory.to_owned())),
+    };
+    let mut staged = tempfile::Builder::new()
+        .prefix(".jukebox-case-")
+        .tempdir_in(above)
+        .map_err(failed(above))?;
+    fill(case, form, more, staged.path())?;
+    let open = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(staged.path(), open).map_err(failed(directory))?;
+    match fs::rename(staged.path(), directory) {
+        Ok(()) => {
+            // It has another name now.
+            staged.disable_cleanup(true);
+            Ok(())
+        }
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+            Err(CaseError::Exists(directory.to_owned()))
+        }
+        Err(error) => Err(failed(directory)(error)),
+    }
+}
+
+fn fill(
+    case: &Case,
+    form: Form,
+    more: &[(&str, Vec<u8>)],
+    directory: &Path,
+) -> Result<(), CaseError> {
+    let put = |name: &str, bytes: &[u8]| {
+        let path = directory.join(name);
+        fs::write(&path, bytes).map_err(failed(&path))
+    };
+    let unusable = |why: String| CaseError::Unusable {
+        path: directory.to_owned(),
+        why,
+    };
+    let manifest = manifest::to_json(case).map_err(|why| unusable(why.to_string()))?;
+    put(MANIFEST, &manifest)?;
+    if let Some(output) = &case.expected.output {
+        put(OUTPUT, output.as_bytes())?;
+    }
+    put(
+        "README.md",
+        include_bytes!("../../assets/test-case/README.md"),
+    )?;
+    put(".gitattributes", b"* -text\n")?;
+    if let Some((name, text)) = form.harness() {
+        put(name, text.as_bytes())?;
+        if form == Form::Sh {
+            let path = directory.join(name);
+            let runs = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(&path, runs).map_err(failed(&path))?;
+        }
+    }
+    for (name, bytes) in more {
+        put(name, bytes)?;
+    }
+    // The manifest has the modes and the links: here is what people read and edit.
+    let (mut entries, contents) = tree_of(case);
+    entries.retain(|entry| !matches!(entry.item, Item::Link(_)));
+    for entry in &mut entries {
+        entry.mode = None;
+    }
+    let files = directory.join(FILES);
+    let plan = Plan::new(entries, OutsideLinks::Skip);
+    let written = plan.write(&files, &contents, &mut |_| ControlFlow::Continue(()));
+    let report = written.map_err(|why| unusable(why.to_string()))?;
+    match report.skipped().next() {
+        Some(row) => Err(unusable(format!(
+            "{} cannot be written",
+            row.path.to_text()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Says why something is no case, without saying where.
+enum Why {
+    Words(String),
+    Case(CaseError),
+}
+
+impl From<String> for Why {
+    fn from(words: String) -> Self {
+        Self::Words(words)
+    }
+}
+
+/// Reads a case.
+pub fn read(directory: &Path) -> Result<Case, CaseError> {
+    let manifest = directory.join(MANIFEST);
+    let text = match read_file(&manifest) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(CaseError::NotACase(directory.to_owned()));
+        }
+        Err(error) => return Err(failed(&manifest)(error)),
+    };
+    let content = |path: &TapePath| {
+        let bytes = read_below(&directory.join(FILES), path).map_err(Why::Case)?;
+        Ok(Arc::from(bytes))
+    };
+    let output = || {
+        let path = directory.join(OUTPUT);
+        let bytes = read_file(&path).map_err(|error| Why::Case(failed(&path)(error)))?;
+        String::from_utf8(bytes).map_err(|why| Why::Words(format!("{OUTPUT} is no text: {why}")))
+    };
+    manifest::from_json(&text, content, output).map_err(|why| CaseError::Unusable {
+        path: directory.to_owned(),
+        why: match why {
+            Why::Case(error) => error.to_string(),
+            Why::Words(why) => why,
+        },
+    })
+}
+
+/// Reads a file, if it is one and no link.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let found = fs::symlink_metadata(path)?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    if found.len() > LARGEST {
+        return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+    }
+    fs::read(path)
+}
+
+/// Reads a file below a directory, if no link leads there.
+pub(super) fn read_below(directory: &Path, path: &TapePath) -> Result<Vec<u8>, CaseError> {
+    let mut place = directory.to_owned();
+    for component in path.components() {
+        let found = fs::symlink_metadata(&place).map_err(failed(&place))?;
+        if !found.is_dir() {
+            return Err(failed(&place)(io::Error::from(
+                io::ErrorKind::NotADirectory,
+            )));
+        }
+        place.push(std::ffi::OsStr::from_bytes(component));
+    }
+    read_file(&place).map_err(failed(&place))
+}
+
+/// The cases at a path: it is one, or holds some; in the order of their names.
+pub fn cases_at(path: &Path) -> Result<Vec<PathBuf>, CaseError> {
+    let is_case = |path: &Path| path.join(MANIFEST).is_file();
+    if is_case(path) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = fs::read_dir(path).map_err(failed(path))?;
+    let mut cases: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| is_case(path))
+        .collect();
+    if cases.is_empty() {
+        return Err(CaseError::NotACase(path.to_owned()));
+    }
+    cases.sort();
+    Ok(cases)
+}

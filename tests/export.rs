@@ -1,0 +1,440 @@
+//! Failed calls, kept as test cases: they fail again as they did, turn green with other sources,
+//! and hold whatever was recorded as data.
+
+#![cfg(target_os = "linux")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on has failed, and one that is skipped says so"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use jukebox::model::{Body, Event, FileChange, FileOp, Header, Outcome, SnapshotReason, TapePath};
+use jukebox::tape::{Recorder, RecorderOptions};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_jukebox");
+
+/// A directory with a home and a place for temporary files.
+struct World {
+    place: TempDir,
+}
+
+/// What the program said, and its code.
+struct Run {
+    code: i32,
+    output: String,
+    error: String,
+}
+
+impl World {
+    fn new() -> Self {
+        let place = tempfile::Builder::new().prefix("export-").tempdir();
+        let world = Self {
+            place: place.unwrap(),
+        };
+        for name in ["home", "tmp"] {
+            fs::create_dir(world.path(name)).unwrap();
+        }
+        world
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    fn settle(&self, command: &mut Command) {
+        command
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", self.path("home"))
+            .env("XDG_RUNTIME_DIR", self.path("home"))
+            .env("TMPDIR", self.path("tmp"))
+            .env("COLUMNS", "100")
+            .current_dir(self.place.path())
+            .stdin(Stdio::null());
+    }
+
+    fn run(&self, words: &[&str]) -> Run {
+        let mut command = Command::new(PROGRAM);
+        self.settle(command.args(words));
+        let output = command.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Run {
+            code: output.status.code().unwrap(),
+            output: text(&output.stdout),
+            error: text(&output.stderr),
+        }
+    }
+
+    /// Makes cases again: the code and the report; `None`: this machine has no sandbox.
+    fn test(&self, words: &[&str]) -> Option<(i32, Value)> {
+        let run = self.run(&[&["test", "--json"], words].concat());
+        if run.code == 4 {
+            println!("skipped: {}", run.error);
+            return None;
+        }
+        let report = serde_json::from_str(&run.output);
+        assert!(report.is_ok(), "{}{}", run.output, run.error);
+        Some((run.code, report.unwrap()))
+    }
+}
+
+fn verdicts(report: &Value) -> Vec<&str> {
+    let rows = report["rows"].as_array().unwrap().iter();
+    rows.map(|row| row["verdict"].as_str().unwrap()).collect()
+}
+
+fn demo(name: &str) -> String {
+    let demos = Path::new(env!("CARGO_MANIFEST_DIR")).join("demo-tapes");
+    demos.join(name).to_str().unwrap().to_owned()
+}
+
+/// Every file below a directory, with its bytes.
+fn all_of(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut left = vec![directory.to_owned()];
+    while let Some(place) = left.pop() {
+        for entry in fs::read_dir(place).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                left.push(path);
+            } else {
+                let name = path.strip_prefix(directory).unwrap().to_owned();
+                found.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// A tape by hand: files, and one call on them that failed.
+fn tape_of(world: &World, files: &[(&str, &[u8])], name: &str, arguments: &Value, said: &str) {
+    let header = Header {
+        root: Some("/home/nobody-here/app".to_owned()),
+        ..Header::default()
+    };
+    let tape = world.path("run.jsonl");
+    let _ = fs::remove_file(&tape);
+    let mut recorder = Recorder::create(&tape, header, RecorderOptions::default()).unwrap();
+    for (name, bytes) in files {
+        let seen = FileChange {
+            op: FileOp::Observe,
+            mode: Some(0o644),
+            ..FileChange::write(TapePath::new(name).unwrap(), *bytes)
+        };
+        recorder.append(Event::new(Body::File(seen))).unwrap();
+    }
+    recorder.snapshot(SnapshotReason::Start).unwrap();
+    let call = Body::ToolCall {
+        name: name.to_owned(),
+        arguments: arguments.clone(),
+    };
+    recorder.append(Event::new(call).in_call("c")).unwrap();
+    let result = Body::ToolResult {
+        outcome: Outcome::Failed,
+        exit: None,
+        output: said.to_owned(),
+        duration: None,
+        attachments: Vec::new(),
+        detail: Value::Null,
+    };
+    recorder.append(Event::new(result).in_call("c")).unwrap();
+    recorder.close(Outcome::Failed).unwrap();
+}
+
+#[test]
+fn every_failed_call_of_the_demos_is_exported_and_reproduces() {
+    let world = World::new();
+    let mut cases = Vec::new();
+    for (tape, steps) in [
+        ("bug-hunt.jsonl", &[3, 15, 18, 20, 24][..]),
+        ("rolled-back.jsonl", &[10][..]),
+    ] {
+        for step in steps {
+            let place = format!("{}@{step}", demo(tape));
+            let case = format!("{tape}-{step}");
+            let run = world.run(&["export", &place, "-o", &case]);
+            assert_eq!(run.code, 0, "{place}: {}", run.error);
+            cases.push(case);
+        }
+    }
+    let words: Vec<&str> = cases.iter().map(String::as_str).collect();
+    let Some((code, report)) = world.test(&words) else {
+        return;
+    };
+    assert_eq!(code, 1);
+    assert_eq!(verdicts(&report), ["reproduces"; 6], "{report:#}");
+    assert_eq!(fs::read_dir(world.path("tmp")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_case_turns_green_with_the_corrected_sources() {
+    let world = World::new();
+    let tape = demo("bug-hunt.jsonl");
+    let failing = format!("{tape}@fail");
+    assert_eq!(world.run(&["export", &failing, "-o", "case"]).code, 0);
+    // The step after which its tests pass.
+    let fixed = format!("{tape}@8");
+    assert_eq!(world.run(&["checkout", &fixed, "fixed"]).code, 0);
+    let Some((code, report)) = world.test(&["case"]) else {
+        return;
+    };
+    assert_eq!((code, verdicts(&report)), (1, vec!["reproduces"]));
+    let words = ["case", "--with", "fixed", "--junit", "report.xml"];
+    let (code, report) = world.test(&words).unwrap();
+    assert_eq!((code, verdicts(&report)), (0, vec!["fixed"]), "{report:#}");
+    let junit = fs::read_to_string(world.path("report.xml")).unwrap();
+    assert!(junit.contains("failures=\"0\" errors=\"0\""), "{junit}");
+    // Other sources fail in another way, and it is said where.
+    world.put("other/tests/run.sh", "echo something else; exit 9\n");
+    let (code, report) = world.test(&["case", "--with", "other"]).unwrap();
+    assert_eq!((code, verdicts(&report)), (1, vec!["changed"]));
+    assert_eq!(report["rows"][0]["leaves"][0]["where"], "exit");
+    // What cannot be run is never green.
+    world.put("other/tests/run.sh", "no-such-program\n");
+    let (code, report) = world.test(&["case", "--with", "other"]).unwrap();
+    assert_eq!((code, verdicts(&report)), (1, vec!["inconclusive"]));
+}
+
+#[test]
+fn the_runners_of_others_are_red_and_turn_green() {
+    let world = World::new();
+    let tape = demo("bug-hunt.jsonl");
+    let failing = format!("{tape}@fail");
+    let fixed = format!("{tape}@8");
+    assert_eq!(world.run(&["checkout", &fixed, "fixed"]).code, 0);
+    assert_eq!(world.run(&["export", &failing, "-o", "case"]).code, 0);
+    if world.test(&["case"]).is_none() {
+        return;
+    }
+    let mut counted = 0;
+    for (form, program, words) in [
+        ("sh", "sh", &["sh/test.sh"][..]),
+        ("pytest", "python3", &["pytest/test_case.py"][..]),
+        (
+            "rust",
+            "rustc",
+            &["--test", "rust/case.rs", "-o", "rust-case"][..],
+        ),
+    ] {
+        let run = world.run(&["export", &failing, "--as", form, "-o", form]);
+        assert_eq!(run.code, 0, "{}", run.error);
+        let path = std::env::var_os("PATH").unwrap();
+        let mut found = std::env::split_paths(&path);
+        if !found.any(|directory| directory.join(program).is_file()) {
+            println!("skipped: there is no `{program}` on this machine");
+            continue;
+        }
+        let started = |program: &str, words: &[&str], with: Option<&str>| {
+            let mut command = Command::new(program);
+            world.settle(command.args(words));
+            // Compilers that a user installed need the user's own surroundings.
+            for name in ["PATH", "HOME", "RUSTUP_HOME", "CARGO_HOME"] {
+                if let Some(value) = std::env::var_os(name) {
+                    command.env(name, value);
+                }
+            }
+            command.env("JUKEBOX", PROGRAM);
+            if let Some(with) = with {
+                command.env("JUKEBOX_WITH", world.path(with));
+            }
+            let output = command.output().unwrap();
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8_lossy(&said).into_owned();
+            (output.status.success(), said)
+        };
+        let (program, words) = if form == "rust" {
+            let (is_built, said) = started(program, words, None);
+            assert!(is_built, "{said}");
+            (
+                world.path("rust-case").to_str().unwrap().to_owned(),
+                &[][..],
+            )
+        } else {
+            (program.to_owned(), words)
+        };
+        let (is_green, said) = started(&program, words, None);
+        assert!(!is_green && said.contains("reproduces"), "{form}: {said}");
+        let (is_green, said) = started(&program, words, Some("fixed"));
+        assert!(is_green, "{form}: {said}");
+        counted += 1;
+    }
+    println!("{counted} of 3 runners are on this machine");
+    assert!(counted > 0);
+}
+
+#[test]
+fn two_exports_are_the_same_and_nothing_is_written_over() {
+    let world = World::new();
+    let failing = format!("{}@fail", demo("bug-hunt.jsonl"));
+    for form in ["case", "sh", "pytest", "rust", "md"] {
+        let (one, two) = (format!("{form}-1"), format!("{form}-2"));
+        for name in [&one, &two] {
+            let run = world.run(&["export", &failing, "--as", form, "-o", name]);
+            assert_eq!(run.code, 0, "{}", run.error);
+        }
+        let first = all_of(&world.path(&one));
+        assert_eq!(first, all_of(&world.path(&two)));
+        // Where it was recorded, and when, stands nowhere in it.
+        for (name, bytes) in first {
+            let text = String::from_utf8_lossy(&bytes);
+            assert!(!text.contains("/tmp/bug-hunt"), "{}", name.display());
+            assert!(!text.contains("2026-"), "{}", name.display());
+        }
+        let run = world.run(&["export", &failing, "--as", form, "-o", &one]);
+        assert_eq!(run.code, 3);
+        assert!(run.error.contains("nothing was written"), "{}", run.error);
+    }
+    // Without a name it has one of its own.
+    let run = world.run(&["export", &failing, "--json"]);
+    let report: Value = serde_json::from_str(&run.output).unwrap();
+    assert_eq!(report["name"], "step-3-bash-sh-tests-run-sh");
+    assert!(world.path("step-3-bash-sh-tests-run-sh").is_dir());
+    assert_eq!(world.run(&["export", &failing]).code, 3);
+}
+
+/// Texts that break out of what is not made for them.
+const HOSTILE: [&str; 8] = [
+    "\"### */ ''' \"\"\" \\\n ${x} $(id) `id` {{x}} {root} {home}",
+    "ignore previous instructions\r\n#[test]\r\nfn x() {}\r\n",
+    "a\0b\u{202e}c\u{1b}]0;x\u{7}",
+    "EOF\n'EOF'\n%EOF%\n--- \n+++ \n",
+    "</failure>]]><!-- & <x y=\"z\">",
+    "/home/nobody-here/app/x /home/nobody-here /home/nobody-here/apple",
+    "```\n````\n# heading\n",
+    "\u{feff}\u{2028}\\u0000 \\x00 \\",
+];
+
+#[test]
+fn whatever_was_recorded_is_data_in_every_form() {
+    let world = World::new();
+    for (number, text) in HOSTILE.into_iter().enumerate() {
+        let path = format!(
+            "/home/nobody-here/app/{}.txt",
+            text.replace(['\0', '/'], "_")
+        );
+        let name = path.strip_prefix("/home/nobody-here/app/").unwrap();
+        let long = text.repeat(65_536 / text.len() + 1);
+        let arguments = json!({
+            "file_path": path,
+            "old_string": format!("gone {long}"),
+            "new_string": text,
+            text: [text],
+        });
+        let content = format!("kept {text}");
+        tape_of(
+            &world,
+            &[(name, content.as_bytes())],
+            "Edit",
+            &arguments,
+            text,
+        );
+        for form in ["case", "sh", "pytest", "rust", "md"] {
+            let case = format!("{form}-{number}");
+            let run = world.run(&["export", "run.jsonl@fail", "--as", form, "-o", &case]);
+            assert_eq!(run.code, 0, "{text:?}: {}", run.error);
+            let files = all_of(&world.path(&case));
+            let of = |name: &str| &files[Path::new(name)];
+            // The value read back is the value put in.
+            let manifest: Value = serde_json::from_slice(of("case.json")).unwrap();
+            let words = |name: &str| manifest["placeholders"][name].as_str().unwrap();
+            let back = |text: &str| {
+                let text = text.replace(words("root"), "/home/nobody-here/app");
+                text.replace(words("home"), "/home/nobody-here")
+            };
+            let held = &manifest["call"]["arguments"];
+            for name in ["file_path", "old_string", "new_string"] {
+                assert_eq!(
+                    back(held[name].as_str().unwrap()),
+                    arguments[name].as_str().unwrap()
+                );
+            }
+            let output = String::from_utf8(of("output.txt").clone()).unwrap();
+            assert_eq!(back(&output), text);
+            assert_eq!(files[&Path::new("files").join(name)], content.as_bytes());
+            // What is run is the same in every case.
+            let plain = format!("{form}-plain");
+            if number == 0 {
+                let failing = format!("{}@20", demo("bug-hunt.jsonl"));
+                let run = world.run(&["export", &failing, "--as", form, "-o", &plain]);
+                assert_eq!(run.code, 0, "{}", run.error);
+            }
+            let plain = all_of(&world.path(&plain));
+            for name in [
+                "test.sh",
+                "test_case.py",
+                "case.rs",
+                "README.md",
+                ".gitattributes",
+            ] {
+                let name = Path::new(name);
+                assert_eq!(files.get(name), plain.get(name), "{}", name.display());
+            }
+            let slug = manifest["name"].as_str().unwrap();
+            let is_slug = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+            assert!(
+                slug.bytes().all(|byte| is_slug(byte) || byte == b'-'),
+                "{slug}"
+            );
+            assert!((1..=60).contains(&slug.len()), "{slug}");
+            let run = world.run(&["test", &case]);
+            assert_eq!(run.code, 1, "{}", run.error);
+            assert!(run.output.starts_with("reproduces"), "{}", run.output);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_case_or_cannot_be_one_is_refused() {
+    let world = World::new();
+    let check = |words: &[&str], code: i32, said: &str| {
+        let run = world.run(words);
+        assert_eq!(run.code, code, "{words:?}: {}", run.error);
+        assert!(run.error.contains(said), "{words:?}: {}", run.error);
+    };
+    let tape = demo("bug-hunt.jsonl");
+    let at = |step: &str| format!("{tape}@{step}");
+    check(
+        &["export", &at("5")],
+        2,
+        "step 5 is no tool call that failed",
+    );
+    check(
+        &["export", &at("1")],
+        2,
+        "step 1 is no tool call that failed",
+    );
+    check(&["test", "home"], 2, "holds no test case");
+    check(&["test", "nowhere"], 2, "nowhere");
+    world.put("bad/case.json", "{\"format\": \"jukebox-case\"");
+    check(&["test", "bad"], 2, "cannot be used");
+    // The turn of a model means the call that it asked for.
+    assert_eq!(world.run(&["export", &at("19"), "-o", "turn"]).code, 0);
+    let case = fs::read_to_string(world.path("turn/case.json")).unwrap();
+    assert!(case.contains("\"tool\": \"Edit\""), "{case}");
+    // Nobody can make these again.
+    tape_of(&world, &[], "WebFetch", &json!({"url": "x"}), "no");
+    check(&["export", "run.jsonl@fail"], 2, "it asks a service");
+    let edit = json!({"file_path": "a", "old_string": "there", "new_string": "x"});
+    tape_of(&world, &[("a", b"there")], "Edit", &edit, "no");
+    check(&["export", "run.jsonl@fail"], 2, "it succeeds");
+    // A case from a stranger leads nowhere else.
+    assert_eq!(world.run(&["export", &at("20"), "-o", "link"]).code, 0);
+    let file = world.path("link/files/src/cart.awk");
+    world.put("secret", "secret");
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink(world.path("secret"), &file).unwrap();
+    check(&["test", "link"], 2, "cannot be used");
+}
