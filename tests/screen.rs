@@ -27,6 +27,8 @@ mod files;
 mod folds;
 #[path = "screen/follow.rs"]
 mod follow;
+#[path = "screen/forks.rs"]
+mod forks;
 #[path = "support/frames.rs"]
 mod frames;
 #[path = "screen/hostile.rs"]

@@ -143,7 +143,7 @@ impl Args {
         around: &Environment,
         out: &mut Out,
     ) -> Result<Answer, Failure> {
-        let Some(program) = around.program.clone() else {
+        let Some(workbench) = workbench(around) else {
             let line = "the program's own file cannot be found; is /proc mounted?";
             return Err(Failure::machine(line));
         };
@@ -151,20 +151,13 @@ impl Args {
             out: self.output.clone(),
             then,
             volatile: self.volatile.clone(),
-            workbench: WorkbenchConfig {
-                place: around.temporary.clone(),
-                program,
-                home: around.home.clone(),
-                hidden: vec![around.runtime.clone()],
-                environment: allowed_environment(around.variables.iter().cloned()),
-                root: None,
-                keeps_directory: false,
-                timeout: TIMEOUT,
-            },
+            workbench,
         };
         let parent = self.place.tape_name();
         let interrupt = Interrupt::arm();
-        let forked = looked.run.fork(edit, &options, &|| interrupt.is_asked())?;
+        let forked = looked
+            .run
+            .fork(edit, &options, &|| interrupt.is_asked(), &mut |_, _| {})?;
         if self.json {
             let volatile = looked.run.volatile_words(&self.volatile);
             let mut object = print::value(&forked, &options.then, &parent);
@@ -249,6 +242,20 @@ impl Args {
             None => Ok(None),
         }
     }
+}
+
+/// What the calls of a fork are answered with; `None`: the program cannot find itself.
+pub(super) fn workbench(around: &Environment) -> Option<WorkbenchConfig> {
+    Some(WorkbenchConfig {
+        place: around.temporary.clone(),
+        program: around.program.clone()?,
+        home: around.home.clone(),
+        hidden: vec![around.runtime.clone()],
+        environment: allowed_environment(around.variables.iter().cloned()),
+        root: None,
+        keeps_directory: false,
+        timeout: TIMEOUT,
+    })
 }
 
 /// A file changed by hand, as typed: `PATH=FILE`.

@@ -189,7 +189,8 @@ impl Forked {
 }
 
 impl Debugger {
-    /// Makes a fork. `is_stopped` breaks it off: what it holds by then stays.
+    /// Makes a fork. `is_stopped` breaks it off: what it holds by then stays. `told` hears of
+    /// each answer, and how it came about, as soon as the fork holds it.
     ///
     /// Costs one reading of the events before the edit, and whatever runs.
     pub fn fork(
@@ -197,6 +198,7 @@ impl Debugger {
         edit: &ForkEdit,
         options: &ForkOptions,
         is_stopped: &dyn Fn() -> bool,
+        told: &mut dyn FnMut(Seq, Via),
     ) -> Result<Forked, ForkFailure> {
         let first = edit.first_replaced();
         let volatile = self.volatile_parts(&options.volatile)?;
@@ -221,7 +223,8 @@ impl Debugger {
             }
         };
         let mut bench = self.bench(edit.at, first, options.workbench.clone(), is_stopped);
-        let mut tell = |_: &engine::Answered| {
+        let mut tell = |answered: &engine::Answered| {
+            told(answered.seq, answered.via);
             if is_stopped() {
                 ControlFlow::Break(())
             } else {

@@ -367,7 +367,7 @@ mod tests {
     fn mistakes_have_a_line_and_a_column() {
         check(
             "\neffect = 1",
-            "line 2, column 1: unknown field `effect`, expected `effects`",
+            "line 2, column 1: unknown field `effect`, expected `effects` or `redact`",
         );
         check(
             "[effects.a]\ncommand=['x']\n  clas = 'read'",

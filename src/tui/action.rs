@@ -129,6 +129,10 @@ actions! {
         Confirm         "confirm"          "Y"        None  "yes"
             "Yes: commit or roll back what is shown"
     }
+    Forks {
+        Fork            "fork"             "f"        None  "fork"
+            "Fork: alter what the step gave, and see what follows"
+    }
     Search {
         Search          "search"           "/"        None  "search"  "Search all events for words"
         NextHit         "next-hit"         "n"        Count "hit"     "To the next hit"
@@ -195,6 +199,8 @@ pub enum Category {
     Panes,
     /// The open transaction.
     Transaction,
+    /// Other ways the run could have gone.
+    Forks,
     /// Finding words.
     Search,
     /// The program.
@@ -203,11 +209,12 @@ pub enum Category {
 
 impl Category {
     /// Every group, in the order of the help.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Travel,
         Self::Marks,
         Self::Panes,
         Self::Transaction,
+        Self::Forks,
         Self::Search,
         Self::Program,
     ];
@@ -219,6 +226,7 @@ impl Category {
             Self::Marks => "Marks, notes, differences",
             Self::Panes => "Panes",
             Self::Transaction => "Transaction",
+            Self::Forks => "Forks",
             Self::Search => "Search",
             Self::Program => "Program",
         }

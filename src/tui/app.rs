@@ -13,6 +13,7 @@ use super::decision::Decision;
 use super::difference::Form;
 use super::effect::Effect;
 use super::folding::Fold;
+use super::forking::Forking;
 use super::held::{Desk, Held, Ticket};
 use super::job::Answered;
 use super::keymap::{Keymap, Pending};
@@ -148,6 +149,8 @@ pub struct App {
     pub(super) standing: Held<Answered<Option<TransactionStanding>>>,
     /// How it is to end, while that is asked or done.
     pub(super) decision: Option<Decision>,
+    /// A fork that is being made.
+    pub(super) forking: Option<Forking>,
 }
 
 /// Something said once, in the place of the hints, until the next key.
@@ -232,6 +235,7 @@ impl App {
             message: None,
             standing: Held::default(),
             decision: None,
+            forking: None,
         };
         if options.extent == Extent::Begun {
             app.begin_opening();
@@ -287,6 +291,7 @@ impl App {
             || self.against.as_ref().is_some_and(Against::is_waiting)
             || self.opening.is_some()
             || self.decision.as_ref().is_some_and(Decision::is_waiting)
+            || self.forking.as_ref().is_some_and(Forking::is_waiting)
             || self.travel.under_way.is_some()
             || self.fetch.is_some()
             || self.picker.as_ref().is_some_and(Picker::is_waiting)

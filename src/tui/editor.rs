@@ -1,15 +1,15 @@
 //! The user's own editor, on a copy of something the tape holds.
 //!
-//! The copy lies in a private directory, cannot be written, and is deleted with it. What
-//! the user does to it never comes back.
+//! The copy lies in a private directory, and is deleted with it. One that is only looked at
+//! cannot be written, and what the user does to it never comes back.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
 use tempfile::TempDir;
@@ -34,6 +34,15 @@ const KNOW_LINES: [&str; 15] = [
     "mg",
 ];
 
+/// What becomes of what the user does to a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// It is only looked at.
+    Look,
+    /// It is altered, and comes back.
+    Alter,
+}
+
 /// How the user wants files opened: a command for the shell.
 #[derive(Clone, Debug)]
 pub(super) struct Editor {
@@ -57,6 +66,7 @@ impl Editor {
         bytes: &[u8],
         name: &str,
         line: usize,
+        purpose: Purpose,
         keys: OwnedFd,
     ) -> io::Result<Opened> {
         let directory = tempfile::Builder::new()
@@ -67,7 +77,10 @@ impl Editor {
         let mut copy = File::options()
             .write(true)
             .create_new(true)
-            .mode(0o400)
+            .mode(match purpose {
+                Purpose::Look => 0o400,
+                Purpose::Alter => 0o600,
+            })
             .open(&path)?;
         copy.write_all(bytes)?;
         let mut script = self.command.clone();
@@ -78,7 +91,8 @@ impl Editor {
             shell.arg(format!("+{line}"));
         }
         Ok(Opened {
-            child: shell.arg(path).spawn()?,
+            child: shell.arg(&path).spawn()?,
+            altered: (purpose == Purpose::Alter).then_some(path),
             _directory: directory,
         })
     }
@@ -95,6 +109,8 @@ impl Editor {
 #[derive(Debug)]
 pub(super) struct Opened {
     child: Child,
+    /// The copy, where what was done to it comes back.
+    altered: Option<PathBuf>,
     _directory: TempDir,
 }
 
@@ -102,5 +118,10 @@ impl Opened {
     /// How the editor ended, once it has.
     pub(super) fn ending(&mut self) -> io::Result<Option<ExitStatus>> {
         self.child.try_wait()
+    }
+
+    /// What the copy is now, where that is wanted.
+    pub(super) fn text(&self) -> io::Result<Option<String>> {
+        self.altered.as_ref().map(fs::read_to_string).transpose()
     }
 }

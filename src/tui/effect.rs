@@ -20,6 +20,13 @@ pub enum Effect {
         /// The line to show, from 1.
         line: usize,
     },
+    /// Give a text to `$EDITOR`, and tell what it is when that has ended.
+    EditText {
+        /// The text.
+        text: String,
+        /// The line to show, from 1.
+        line: usize,
+    },
     /// Put these lines on the clipboard.
     Copy(Vec<SafeText>),
     /// Give the mouse to the terminal, or take it.

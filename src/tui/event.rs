@@ -23,6 +23,8 @@ pub enum Event {
         /// Rows.
         rows: u16,
     },
+    /// The text that was given to the user's editor came back.
+    TextEdited(String),
     /// The worker has an answer.
     Reply(Reply),
     /// The worker's thread panicked; the message is made safe.

@@ -3,6 +3,7 @@
 //! A request carries a generation and its reply carries the same one, so that an answer
 //! nobody waits for any more is told from one that somebody does. Nothing here works.
 
+mod fork;
 mod opened;
 mod probing;
 mod progress;
@@ -26,6 +27,7 @@ use crate::debugger::{
 use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
 use crate::text::SafeText;
 
+pub use self::fork::{ForkAnswer, ForkJob, ForkMade, ForkUnread, PlannedFork};
 pub use self::opened::{Changes, OpenFile, OpenedRun, SharedRun};
 pub use self::probing::BisectStep;
 pub use self::progress::{Progress, Reading, ReadingState};
@@ -288,6 +290,8 @@ pub enum Job {
     StopStatistics,
     /// Something about the transaction whose tape this is.
     Transaction(TransactionJob),
+    /// About a fork of the run.
+    Fork(ForkJob),
     /// Open a run to hold this one against, by what was typed.
     OpenRight(String),
     /// Nobody holds this run against another any more.
@@ -456,6 +460,7 @@ impl Job {
             Self::Search { .. } | Self::StopSearch => Slot::Search,
             Self::Statistics { .. } | Self::StopStatistics => Slot::Statistics,
             Self::Transaction(job) => job.slot(),
+            Self::Fork(_) => Slot::Fork,
             Self::OpenRight(_) | Self::CloseRight | Self::Align { .. } => Slot::Right,
             Self::RightSummary => Slot::RightSummary,
             Self::RightTimeline { .. } => Slot::RightTimeline,
@@ -561,6 +566,8 @@ pub enum Answer {
     Statistics(Box<Statistics>),
     /// To [`Job::Transaction`].
     Transaction(TransactionAnswer),
+    /// To [`Job::Fork`].
+    Fork(ForkAnswer),
     /// To [`Job::OpenRight`]: the branch that was named, if one was.
     RightOpened(Answered<Option<String>>),
     /// To [`Job::RightSummary`].

@@ -4,6 +4,7 @@
 //! Here is what they say and how far they can be scrolled; how they look is in `view`.
 
 mod decision;
+mod fork;
 mod help;
 
 use std::collections::BTreeMap;
@@ -45,12 +46,15 @@ pub(super) enum OverlaySort {
     Notices,
     /// How the transaction is to end.
     Decision(TransactionEnd),
+    /// A fork, before it is made and behind that.
+    Fork,
 }
 
 impl OverlaySort {
     /// What stands above it.
     pub(super) const fn title(self) -> &'static str {
         match self {
+            Self::Fork => "Fork",
             Self::Help => "Keys and signs",
             Self::Notices => "Before trusting the view",
             Self::Decision(TransactionEnd::Commit) => "Commit",
@@ -63,7 +67,7 @@ impl OverlaySort {
         match self {
             Self::Help => 160,
             Self::Notices => 84,
-            Self::Decision(_) => 100,
+            Self::Decision(_) | Self::Fork => 100,
         }
     }
 }
@@ -125,6 +129,10 @@ impl App {
             (OverlaySort::Help, _) => help::rows(columns),
             (OverlaySort::Notices, _) => notices(self, columns),
             (OverlaySort::Decision(_), None) => Vec::new(),
+            (OverlaySort::Fork, _) => match &self.forking {
+                Some(forking) => fork::rows(forking, spinner(self), columns),
+                None => Vec::new(),
+            },
             (OverlaySort::Decision(_), Some(decision)) => {
                 let page = decision::page(decision, spinner(self), columns);
                 let first = page.targets.keys().next().copied();

@@ -25,6 +25,8 @@ pub(super) enum Purpose {
     Against,
     /// A command that fails where it is bad, to be run in the sandbox.
     Bisect,
+    /// A file with the answers of a fork.
+    Script,
 }
 
 impl Purpose {
@@ -38,6 +40,7 @@ impl Purpose {
             Self::Runs => "filter /",
             Self::Against => "against ",
             Self::Bisect => "run in the sandbox, bad if it fails $ ",
+            Self::Script => "script ",
         }
     }
 
@@ -49,6 +52,7 @@ impl Purpose {
             Self::Search => "words, re:a.b, tool:bash, status:failed, path:src/**, file:word",
             Self::Note => "what to know of this step the next time; empty takes a note away",
             Self::Runs => "letters of a name, a directory, a prompt",
+            Self::Script => "a file with one answer a line; `jukebox fork --help` says how",
             Self::Against => "a tape or a transcript, or another branch: @b2:end",
             Self::Bisect => {
                 "make test   or, of a file, run nothing: --grep WORDS PATH  --exists PATH"

@@ -18,7 +18,7 @@ use signal_hook::consts::SIGHUP;
 use super::app::{App, AppOptions};
 use super::canvas::Canvas;
 use super::clipboard;
-use super::editor::{Editor, Opened};
+use super::editor::{Editor, Opened, Purpose};
 use super::effect::Effect;
 use super::event::Event;
 use super::fault::{self, Drill};
@@ -29,7 +29,7 @@ use super::signals::{self, Signal};
 use super::terminal::{self, Terminal, TerminalError};
 use super::view;
 use super::worker::{Runs, Worker};
-use crate::debugger::Rest;
+use crate::debugger::{Rest, WorkbenchConfig};
 use crate::text::SafeText;
 
 /// How the screen is opened.
@@ -79,6 +79,8 @@ pub fn run(
     let keys = terminal.keys().try_clone_to_owned()?;
     let keyboard = Keyboard::spawn(keys, telling(&tell, Happening::Typed))?;
     let drill = Drill::from_environment();
+    let runs = runs.into();
+    let workbench = runs.workbench.clone();
     let worker = spawn_worker(runs, rest, &tell, drill)?;
     let mut session = Session {
         terminal,
@@ -86,6 +88,7 @@ pub fn run(
         app: App::new(options.app),
         pace: Pace::new(Instant::now()),
         worker,
+        workbench,
         keyboard,
         editor: Editor::from_environment(),
         drill,
@@ -103,7 +106,7 @@ pub fn run(
 
 /// Threads that answer about a run.
 fn spawn_worker(
-    runs: impl Into<Runs>,
+    runs: Runs,
     rest: Option<Rest>,
     tell: &Sender<Happening>,
     drill: Option<Drill>,
@@ -158,6 +161,8 @@ struct Session {
     app: App,
     pace: Pace,
     worker: Worker,
+    /// What the calls of a fork are answered with.
+    workbench: Option<WorkbenchConfig>,
     keyboard: Keyboard,
     editor: Editor,
     drill: Option<Drill>,
@@ -309,7 +314,12 @@ impl Session {
         match effect {
             Effect::Request(request) => self.worker.request(request),
             Effect::Show(opened) => self.show(&opened)?,
-            Effect::OpenEditor { bytes, name, line } => return self.edit(&bytes, &name, line),
+            Effect::OpenEditor { bytes, name, line } => {
+                return self.edit(&bytes, &name, line, Purpose::Look);
+            }
+            Effect::EditText { text, line } => {
+                return self.edit(text.as_bytes(), "fork.txt", line, Purpose::Alter);
+            }
             Effect::Copy(lines) => terminal::write(&clipboard::sequence(&lines))?,
             Effect::Mouse(mouse) => self.terminal.set_mouse(mouse)?,
             Effect::Suspend if signals::can_be_continued() => stop()?,
@@ -327,7 +337,8 @@ impl Session {
     /// a thread of its own: it may still have something to keep.
     fn show(&mut self, opened: &OpenedRun) -> io::Result<()> {
         let (run, rest) = opened.take();
-        let worker = spawn_worker(run, rest, &self.tell, self.drill)?;
+        let runs = Runs::alone(run).with_workbench(self.workbench.clone());
+        let worker = spawn_worker(runs, rest, &self.tell, self.drill)?;
         let before = std::mem::replace(&mut self.worker, worker);
         let end = move || drop(before);
         thread::Builder::new().name("worker".into()).spawn(end)?;
@@ -369,22 +380,23 @@ impl Session {
     }
 
     /// Lends the terminal to an editor until it ends.
-    fn edit(&mut self, bytes: &[u8], name: &str, line: usize) -> Outcome {
+    fn edit(&mut self, bytes: &[u8], name: &str, line: usize, purpose: Purpose) -> Outcome {
         terminal::leave();
         let keys = self.terminal.keys().try_clone_to_owned()?;
         let (editor, happenings, put_off) = (&self.editor, &self.happenings, &mut self.put_off);
-        let edited = self
-            .keyboard
-            .leave_to(|| match editor.open(bytes, name, line, keys) {
-                Ok(opened) => wait_for(opened, happenings, put_off),
-                Err(error) => Ok(Edited::Failed(format!("the editor did not start: {error}"))),
-            })?;
+        let edited =
+            self.keyboard
+                .leave_to(|| match editor.open(bytes, name, line, purpose, keys) {
+                    Ok(opened) => wait_for(opened, happenings, put_off),
+                    Err(error) => Ok(Edited::Failed(format!("the editor did not start: {error}"))),
+                })?;
         if let Edited::Ended(ending) = edited {
             return Ok(Some(ending));
         }
         let ending = self.come_back()?;
         match edited {
             Edited::Failed(why) if ending.is_none() => self.fail(&why),
+            Edited::Closed(Some(text)) if ending.is_none() => self.tell(Event::TextEdited(text)),
             _ => Ok(ending),
         }
     }
@@ -396,8 +408,8 @@ impl Session {
 
 /// What came of lending the terminal to an editor.
 enum Edited {
-    /// It was closed.
-    Closed,
+    /// It was closed; what it was to alter is this now.
+    Closed(Option<String>),
     /// It did not start, or says that something went wrong.
     Failed(String),
     /// We are to end before it does.
@@ -412,7 +424,14 @@ fn wait_for(
 ) -> Result<Edited, RunError> {
     loop {
         match editor.ending()? {
-            Some(status) if status.success() => return Ok(Edited::Closed),
+            Some(status) if status.success() => {
+                return Ok(match editor.text() {
+                    Ok(text) => Edited::Closed(text),
+                    Err(error) => {
+                        Edited::Failed(format!("what the editor left cannot be read: {error}"))
+                    }
+                });
+            }
             Some(status) => {
                 return Ok(Edited::Failed(format!("the editor ended with {status}")));
             }

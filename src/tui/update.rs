@@ -7,6 +7,7 @@ mod against;
 mod bisect;
 mod blame;
 mod files;
+mod fork;
 mod left;
 mod mouse;
 mod opening;
@@ -42,6 +43,8 @@ impl App {
         let mut effects = Vec::new();
         match event {
             Event::Key(key) => self.press(key, &mut effects),
+            Event::Paste(text) if self.paste_into_draft(&text) => {}
+            Event::TextEdited(text) => self.take_edited_text(&text),
             Event::Paste(text) => {
                 if let Some(prompt) = &mut self.prompt {
                     prompt.insert(&text);
@@ -71,6 +74,7 @@ impl App {
             Event::FocusGained => {}
             Event::FocusLost | Event::Closing => self.keep(),
         }
+        self.settle_fork();
         self.demand();
         effects.extend(self.take_requests());
         effects
@@ -85,6 +89,9 @@ impl App {
         let key = Key::from(event);
         let action = self.keymap.action(key);
         let is_for_all = matches!(action, Some(ActionId::Quit | ActionId::Suspend));
+        if !is_for_all && self.press_in_draft(key, effects) {
+            return;
+        }
         if let Some(prompt) = self.prompt.as_mut().filter(|_| !is_for_all) {
             let purpose = prompt.purpose;
             if purpose == Purpose::Runs && self.move_beside_filter(action, key) {
@@ -113,7 +120,9 @@ impl App {
             self.press_in_picker(key, action, effects);
             return;
         }
-        if self.pending == Pending::Nothing && self.press_in_decision(action) {
+        if self.pending == Pending::Nothing
+            && (self.press_in_decision(action) || self.press_in_fork(action))
+        {
             return;
         }
         match self.keymap.press(&mut self.pending, key) {
@@ -213,6 +222,7 @@ impl App {
             ActionId::Commit => self.decide(TransactionEnd::Commit),
             ActionId::RollBack => self.decide(TransactionEnd::RollBack),
             ActionId::Confirm => self.confirm(),
+            ActionId::Fork => self.begin_fork(),
             ActionId::Search => self.begin_search(),
             ActionId::Bisect => self.begin_bisect(),
             ActionId::OnlyHits => self.toggle_filter(),
@@ -335,6 +345,7 @@ impl App {
             Purpose::Search => self.enter_search(text),
             Purpose::Against => self.open_against(text),
             Purpose::Bisect => self.bisect(text),
+            Purpose::Script => self.read_script(text),
             Purpose::Palette => match choices.into_iter().nth(prompt.chosen) {
                 Some(Choice::Place(place)) => self.go_to_place(place, Errand::Place),
                 Some(Choice::Action(offer)) => self.perform(offer.action.id, None, effects),

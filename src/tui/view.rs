@@ -8,6 +8,7 @@ mod choices;
 mod context;
 pub(super) mod conversation;
 mod diff;
+mod draft;
 mod file;
 mod footer;
 mod header;
@@ -62,9 +63,10 @@ fn render(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Position> {
         Some(picker) => picker::draw(app, picker, &layout, buffer),
         None => draw_run(app, &layout, buffer),
     }
+    let caret = draft::draw(app, &layout, buffer);
     overlay::draw(app, buffer);
     choices::draw(app, &layout, buffer);
-    footer::draw(app, layout.footer, buffer)
+    footer::draw(app, layout.footer, buffer).or(caret)
 }
 
 fn draw_run(app: &App, layout: &Layout, buffer: &mut Buffer) {

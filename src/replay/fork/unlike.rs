@@ -51,6 +51,12 @@ impl Unlike {
     /// Takes what a call did in the one run and in the other.
     pub(super) fn two_sided(&mut self, one: &[FileChange], other: &[FileChange]) {
         let (one, other) = (fates(one), fates(other));
+        // What is moved takes its difference along, although its old place is the same now.
+        let moved: Vec<&TapePath> = one
+            .iter()
+            .filter(|(_, fate)| matches!(fate, Fate::From(from) if self.has(from)))
+            .map(|(path, _)| path)
+            .collect();
         for path in one.keys().chain(other.keys()) {
             match (one.get(path), other.get(path)) {
                 (Some(one), Some(other)) if one.is_same(other) => match one {
@@ -58,7 +64,7 @@ impl Unlike {
                     Fate::File(Some(_), Some(_)) | Fate::Gone | Fate::Link(_) => {
                         self.paths.retain(|known| !is_within(known, path));
                     }
-                    Fate::From(from) if self.has(from) => drop(self.paths.insert(path.clone())),
+                    Fate::From(_) if moved.contains(&path) => drop(self.paths.insert(path.clone())),
                     Fate::File(..) | Fate::Directory(_) | Fate::Mode(_) | Fate::From(_) => {}
                 },
                 _ => drop(self.paths.insert(path.clone())),

@@ -33,6 +33,7 @@ impl ActionId {
             Self::NextStateView => "jukebox show TAPE@12 --context",
             Self::ByPath => "jukebox diff TAPE@12 --like",
             Self::StatePane => "jukebox tree TAPE@12",
+            Self::Fork => "jukebox fork TAPE@12 --edit",
             Self::Commit => "jukebox txn commit ID",
             Self::RollBack => "jukebox txn rollback ID",
             Self::Search | Self::NextHit | Self::PreviousHit | Self::OnlyHits => {

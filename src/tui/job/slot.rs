@@ -81,6 +81,8 @@ pub enum Slot {
     TransactionEnd,
     /// How that would change a path.
     ProposedPatch,
+    /// A fork that is made.
+    Fork,
     /// The right run, and its alignment with the left one.
     Right,
     /// What is said of the right run.

@@ -27,6 +27,9 @@ impl App {
             return;
         };
         let place = Position::new(event.column, event.row);
+        if self.draft().is_some() {
+            return;
+        }
         if self.picker.is_some() && self.overlay.is_none() {
             self.point_at_runs(&layout, event.kind, place);
             return;

@@ -53,6 +53,7 @@ impl App {
                 self.state.effects.take(generation, rows);
             }
             Answer::Transaction(answer) => self.take_transaction(generation, answer),
+            Answer::Fork(answer) => self.take_fork(generation, answer),
             Answer::Problems(problems) => {
                 self.problems.take(generation, problems);
             }

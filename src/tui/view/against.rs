@@ -7,7 +7,7 @@ use super::pen::{Pen, Selection};
 use super::selection;
 use super::timeline::{kind_sign, outcome_sign, title_of};
 use crate::debugger::{Alignment, Pair, Relation, StepRow, Tally};
-use crate::model::{ChangeKind, StepKind, StepNumber};
+use crate::model::{ChangeKind, StepKind, StepNumber, Via};
 use crate::text::{Align, SafeText, width};
 use crate::tui::against::Against;
 use crate::tui::app::App;
@@ -140,6 +140,15 @@ fn draw_side(
             let columns = if is_wide { ACTOR.1 } else { ACTOR.0 };
             pen.column(&actor, columns, Align::Left, role(actor_role));
             pen.gap(1);
+            if let Some(via) = step.via {
+                let label_role = match via {
+                    Via::Unknown | Via::Stale => Role::Warning,
+                    Via::Edit => Role::Accent,
+                    _ => Role::Quiet,
+                };
+                pen.words(via.label(), label_role);
+                pen.gap(1);
+            }
             pen.text(&title_of(step), role(Role::Text));
         }
         None if number.is_some() => pen.words("…", Role::Quiet),

@@ -6,6 +6,7 @@ use crate::text::SafeText;
 use crate::tui::action::{ACTIONS, Action, ActionId, Argument};
 use crate::tui::app::App;
 use crate::tui::decision::Decision;
+use crate::tui::forking::Stage;
 use crate::tui::keymap::Pending;
 use crate::tui::layout::{Pane, Zoom};
 use crate::tui::panes::{StateView, View};
@@ -20,6 +21,12 @@ pub(super) fn hints(app: &App) -> Vec<(SafeText, SafeText)> {
     }
     if let Some(decision) = app.decision.as_ref().filter(|_| app.decision_is_open()) {
         return in_decision(decision);
+    }
+    if app.draft().is_some() {
+        return in_draft();
+    }
+    if let Some(forking) = app.forking.as_ref().filter(|_| app.fork_is_shown()) {
+        return in_fork(&forking.stage);
     }
     let mut actions: Vec<&Action> = ACTIONS
         .iter()
@@ -85,6 +92,31 @@ fn in_decision(decision: &Decision) -> Vec<(SafeText, SafeText)> {
     };
     hints.push((&[ActionId::Close], close));
     named(&hints)
+}
+
+/// The hints while what a step gave is altered.
+fn in_draft() -> Vec<(SafeText, SafeText)> {
+    let hints = [
+        ("Ctrl-s", "go on"),
+        ("Esc", "cancel"),
+        ("Ctrl-u", "undo"),
+        ("Ctrl-o", "$EDITOR"),
+    ];
+    let safe = |(key, word)| (SafeText::literal(key), SafeText::literal(word));
+    hints.into_iter().map(safe).collect()
+}
+
+/// The hints for the sheet about a fork.
+fn in_fork(stage: &Stage) -> Vec<(SafeText, SafeText)> {
+    match stage {
+        Stage::Shown(_) => named(&[
+            (&[ActionId::Confirm], "make it"),
+            (&[ActionId::Close], "back to the text"),
+            (&[ActionId::NextPane], "go on otherwise"),
+        ]),
+        Stage::Running(..) => named(&[(&[ActionId::Close], "break off")]),
+        _ => named(&[(&[ActionId::Close], "close")]),
+    }
 }
 
 /// Hints for actions, each with the word that it has here.
@@ -198,6 +230,12 @@ fn is_worth(app: &App, action: &Action) -> bool {
             .transaction()
             .is_some_and(|standing| standing.state == HeldState::Open && standing.is_within_reach),
         ActionId::Confirm => false,
+        ActionId::Fork => app.current_row().is_some_and(|row| {
+            matches!(
+                row.kind,
+                StepKind::Model | StepKind::Tool | StepKind::Prompt
+            )
+        }),
         ActionId::NextBranch => app
             .summary
             .get()

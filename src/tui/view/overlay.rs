@@ -6,6 +6,7 @@ use ratatui::layout::Rect;
 use super::pane::{draw_box, draw_thumb};
 use super::pen::{Pen, Selection};
 use crate::tui::app::App;
+use crate::tui::forking::Stage;
 use crate::tui::theme::Role;
 
 /// Draws the overlay that is open, if one is.
@@ -16,10 +17,15 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer) {
     let extent = sheet.extent(overlay.top);
     let decision = app.decision.as_ref().filter(|_| app.decision_is_open());
     let is_asked = decision.is_some_and(|decision| decision.offered().is_some());
+    let stage = app.forking.as_ref().filter(|_| app.fork_is_shown());
+    let stage = stage.map(|forking| &forking.stage);
+    let is_asked = is_asked || matches!(stage, Some(Stage::Shown(_)));
+    let is_running = matches!(stage, Some(Stage::Running(..)));
     let is_patch = decision.is_some_and(|decision| decision.patch.is_some());
     let note = match (is_patch, is_asked, extent.is_some()) {
         (true, ..) => "q leads back",
         (false, true, _) => "Y does it, q does not",
+        _ if is_running => "q breaks it off",
         (false, false, true) => "j/k scroll, q closes",
         (false, false, false) => "q closes",
     };

@@ -7,6 +7,7 @@ use std::sync::{Arc, RwLockReadGuard, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::against;
+use super::fork;
 use super::runs::Runs;
 use super::transaction;
 use crate::debugger::{
@@ -70,6 +71,12 @@ impl Answerer {
             highlighter: Highlighter::default(),
             side_highlighters: Default::default(),
         }
+    }
+
+    /// The same, about another run alone.
+    pub(super) fn on(&self, run: SharedRun) -> Self {
+        let runs = Runs::alone(run).with_workbench(self.runs.workbench.clone());
+        Self::new(runs, Arc::default())
     }
 
     /// Does the job and gives the answer to `reply`.
@@ -138,6 +145,12 @@ impl Answerer {
             Job::Transaction(job) => {
                 transaction::answer(&|| self.read(), job, is_cancelled, &mut |answer| {
                     reply(Answer::Transaction(answer));
+                });
+                return Outcome::Done;
+            }
+            Job::Fork(job) => {
+                fork::answer(&self.runs, &|| self.read(), job, is_cancelled, &mut |it| {
+                    reply(Answer::Fork(it));
                 });
                 return Outcome::Done;
             }
@@ -380,6 +393,7 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
                 .map_err(safe),
         ),
         Job::Transaction(_)
+        | Job::Fork(_)
         | Job::OpenRight(_)
         | Job::CloseRight
         | Job::RightSummary

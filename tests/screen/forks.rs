@@ -1,0 +1,221 @@
+//! Forks made on the screen: what a step gave is altered, what would follow is shown, and
+//! nothing but a clear yes makes one, which then stands beside the run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use jukebox::debugger::{Debugger, OpenOptions, Places, Source, WorkbenchConfig};
+use jukebox::tui::app::AppOptions;
+use jukebox::tui::effect::Effect;
+use jukebox::tui::event::Event;
+use jukebox::tui::worker::{InlineWorker, Runs};
+
+use crate::{SIZES, Screen, demo};
+
+/// Another answer of the model: it writes a file, and asks for nothing that has to be run.
+const WRITES: &str = "== text\nI write a note.\n\n== call Write\n\
+                      {\"path\": \"note.txt\", \"content\": \"a note\"}\n";
+
+/// A copy of a demo run in a directory of its own, on the screen.
+struct World {
+    directory: tempfile::TempDir,
+    screen: Screen<InlineWorker>,
+}
+
+fn world(columns: u16, rows: u16) -> World {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().to_owned();
+    let tape = place.join("run.jsonl");
+    fs::copy(demo("bug-hunt"), &tape).unwrap();
+    let options = OpenOptions {
+        places: Places {
+            state: Some(place.join("state")),
+            ..Places::default()
+        },
+        ..OpenOptions::default()
+    };
+    let run = Debugger::open(Source::Path(tape), &options).unwrap();
+    let runs = Runs::from(Arc::new(RwLock::new(run))).with_workbench(Some(WorkbenchConfig {
+        place,
+        program: PathBuf::from(env!("CARGO_BIN_EXE_jukebox")),
+        home: None,
+        hidden: Vec::new(),
+        environment: Vec::new(),
+        root: None,
+        keeps_directory: false,
+        timeout: Duration::from_mins(1),
+    }));
+    let worker = InlineWorker::new(runs);
+    let mut screen = Screen::on(worker, AppOptions::default(), columns, rows);
+    screen.keys(": 1 6 Enter");
+    World { directory, screen }
+}
+
+impl World {
+    /// The forks that lie beside the run.
+    fn forks(&self) -> Vec<PathBuf> {
+        let found = fs::read_dir(self.directory.path()).unwrap();
+        let paths = found.map(|entry| entry.unwrap().path());
+        let is_fork = |path: &PathBuf| path.to_string_lossy().contains("fork-");
+        paths.filter(is_fork).collect()
+    }
+
+    fn run(&self) -> Vec<u8> {
+        fs::read(self.directory.path().join("run.jsonl")).unwrap()
+    }
+
+    fn type_text(&mut self, text: &str) {
+        self.screen.send(Event::TextEdited(text.to_owned()));
+    }
+}
+
+#[test]
+fn an_altered_answer_is_shown_then_made_and_stands_beside_the_run() {
+    let mut world = world(120, 40);
+    let before = world.run();
+    world.screen.keys("f");
+    world.screen.shows("Another response");
+    world.screen.shows("== call Bash");
+    world.type_text(WRITES);
+    world.screen.keys("Ctrl-s");
+    world.screen.shows("Fork the run with another response?");
+    world.screen.shows("15 steps before it");
+    world.screen.shows("on files alone Write");
+    world.screen.shows("stop where the model must speak");
+    // Nothing was made yet, and no other key makes it.
+    world.screen.keys("y Enter f l");
+    assert_eq!(world.forks(), Vec::<PathBuf>::new());
+    world.screen.keys("Y");
+    let [fork] = &world.forks()[..] else {
+        panic!("{:?}", world.forks());
+    };
+    world.screen.shows("1 edited, 1 re-run");
+    world.screen.shows("stopped: the model must speak here");
+    world.screen.keys("q");
+    world.screen.shows("run.fork-1.jsonl");
+    world.screen.shows("edited I write a note.");
+    world.screen.shows("re-run");
+    assert_eq!(world.run(), before, "the run is only read");
+    let fork = Debugger::open(Source::Path(fork.clone()), &OpenOptions::default()).unwrap();
+    assert!(fork.summary().fork.is_some());
+    // A key leads back to the run alone, and the next fork is another one.
+    world.screen.keys("A f");
+    world.type_text(WRITES);
+    world.screen.keys("Ctrl-s Y q");
+    assert_eq!(world.forks().len(), 2);
+}
+
+#[test]
+fn the_way_to_go_on_is_chosen_before_it_is_made() {
+    let mut world = world(120, 40);
+    world.screen.keys("f");
+    world.type_text(WRITES);
+    world.screen.keys("Ctrl-s Tab");
+    world
+        .screen
+        .shows("though they answer other requests (stale)");
+    let script = world.directory.path().join("script");
+    fs::write(&script, "{\"response\": \"That was all.\"}\n").unwrap();
+    world.screen.keys("Tab");
+    world
+        .screen
+        .send(Event::Paste(script.display().to_string()));
+    world.screen.keys("Enter");
+    world.screen.shows("the answers of the script");
+    world.screen.keys("Y");
+    world.screen.shows("1 scripted");
+    world
+        .screen
+        .shows("stopped: the agent has said its last word");
+}
+
+#[test]
+fn a_script_that_is_none_is_told_and_the_fork_would_stop() {
+    let mut world = world(120, 40);
+    world.screen.keys("f");
+    world.type_text(WRITES);
+    world.screen.keys("Ctrl-s Tab Tab / n o n e Enter");
+    world.screen.shows("the script: ");
+    world.screen.shows("stop where the model must speak");
+}
+
+#[test]
+fn a_mistake_is_marked_where_it_stands_and_nothing_runs() {
+    let mut world = world(120, 40);
+    world.screen.keys("f");
+    world.type_text("== text\nwords\n\n== call Write\n{\"file_path\": }\n");
+    world.screen.keys("Ctrl-s");
+    world.screen.shows("5✗");
+    world.screen.shows("✗ line 5");
+    world.screen.hides("Fork the run");
+    // The next letter takes the mark away, and the text is still there.
+    world.screen.keys("x");
+    world.screen.hides("✗ line 5");
+    world.screen.shows("x{\"file_path\": }");
+    assert_eq!(world.forks(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn what_was_not_changed_makes_no_fork_and_what_was_typed_is_not_lost_at_once() {
+    let mut world = world(120, 40);
+    world.screen.keys("f Ctrl-s");
+    world
+        .screen
+        .shows("nothing was changed, so no fork is made");
+    world.screen.keys("f x Esc");
+    world.screen.shows("Esc again gives it up");
+    world.screen.shows("Another response");
+    world.screen.keys("Esc");
+    world.screen.hides("Another response");
+    world.screen.keys("f Esc");
+    world.screen.hides("Another response");
+    // The sheet leads back to the text, as it was typed.
+    world.screen.keys("f");
+    world.type_text(WRITES);
+    world.screen.keys("Ctrl-s q");
+    world.screen.shows("I write a note.");
+    assert_eq!(world.forks(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn letters_are_text_and_a_paste_is_too() {
+    let mut world = world(120, 40);
+    world.screen.keys("f Ctrl-Home q Y 漢");
+    world.screen.send(Event::Paste("two\nlines ".to_owned()));
+    world.screen.shows("qY漢two");
+    world.screen.shows("lines # The response");
+    world.screen.keys("Ctrl-u Ctrl-u");
+    world.screen.hides("qY漢two");
+    let effects = world.screen.keys("Ctrl-o");
+    let is_lent = |effect: &Effect| matches!(effect, Effect::EditText { .. });
+    assert!(effects.iter().any(is_lent), "{effects:?}");
+}
+
+#[test]
+fn a_step_that_gave_nothing_says_which_do() {
+    let mut world = world(120, 40);
+    world.screen.keys(": 2 3 Enter f");
+    world
+        .screen
+        .shows("step 23 is no prompt, no model's turn and no tool call");
+}
+
+#[test]
+fn each_stage_can_be_read_at_every_size() {
+    for (columns, rows) in SIZES {
+        let mut world = world(columns, rows);
+        world.screen.keys("f");
+        world.screen.shows("Another response");
+        world.type_text(WRITES);
+        world.screen.keys("Ctrl-s");
+        world.screen.shows("Fork the run with");
+        world.screen.keys("Y");
+        let name = Path::new("run.fork-1.jsonl");
+        assert!(world.directory.path().join(name).exists());
+        world.screen.shows("Fork");
+        world.screen.keys("q");
+        world.screen.hides("stopped:");
+    }
+}
