@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use super::super::arguments::Looked;
+use super::super::configuration::ConfigArgs;
 use super::super::environment::Environment;
 use super::super::failure::{Answer, Failure};
 use super::super::interrupt::Interrupt;
@@ -32,6 +33,8 @@ pub(super) struct AgentArgs {
     /// Hand over this variable of the environment to the agent, too
     #[arg(long, value_name = "NAME")]
     env: Vec<OsString>,
+    #[command(flatten)]
+    config: ConfigArgs,
     /// The agent and its arguments
     #[arg(last = true, value_name = "CMD")]
     pub(super) command: Vec<OsString>,
@@ -92,6 +95,7 @@ impl Args {
             live,
             registry: txn::registry(around)?,
             now: now.map_or(0, |now| now.as_secs()),
+            redacting: Some(self.agent.config.redacting(around, None)?),
         };
         let interrupt = Interrupt::arm();
         let mut sink = |said: Said<'_>| {

@@ -15,7 +15,7 @@ use super::super::models::{OtherAnswer, Prepared};
 use super::super::sandbox::Backend;
 use super::super::{
     Cause, ChangeList, CheckoutError, CheckoutOptions, CommandError, Debugger, Divergence, Exit,
-    ModelReport, OpenOptions, Said, Source, Upstream,
+    ModelReport, OpenOptions, Redacting, Said, Source, Upstream,
 };
 use super::{Altered, ForkEdit, ForkFailure, ForkOptions, Forked, ForkedStep, Stopped};
 use crate::model::{BlockKind, Cursor, Kind, ModelBlock, Parent, Via};
@@ -34,6 +34,8 @@ pub struct ForkAgent {
     pub registry: Registry,
     /// The time: seconds since 1970.
     pub now: u64,
+    /// What is taken out before anything is written; `None`: nothing.
+    pub redacting: Option<Redacting>,
 }
 
 /// A fork that an agent went on with.
@@ -152,6 +154,7 @@ impl Debugger {
             input: None,
             timeout: None,
             models: None,
+            redacting: agent.redacting,
         };
         let begun = super::Begun(Some(path.clone()));
         let mut run = CommandRun::begin_with(command, Some(models), Some(left))
