@@ -97,9 +97,10 @@ pub use environment::{EffectRow, EnvironmentView};
 pub use export::{CaseFiles, CaseForm, CaseOptions, ExportError, ExportedCase, Uncertain};
 pub use follow::{Anew, Look, Refresh, Watch};
 pub use fork::{
-    Altered, Document, DocumentError, EditRefused, Editable, ForkEdit, ForkError, ForkFailure,
-    ForkOptions, ForkPlan, ForkThen, Forked, ForkedStep, Miss, MissRow, Output as StepOutput,
-    PlannedCall, PlannedHow, Reading, Script, ScriptError, Stopped, UnknownPart,
+    AgentFailure, AgentForked, Altered, Document, DocumentError, EditRefused, Editable, ForkAgent,
+    ForkEdit, ForkError, ForkFailure, ForkOptions, ForkPlan, ForkThen, Forked, ForkedStep, Miss,
+    MissRow, Output as StepOutput, PlannedCall, PlannedHow, Reading, Script, ScriptError, Stopped,
+    UnknownPart,
 };
 pub use hooks::{
     Delivery, Door, Edit, EditError, Finished, HookPlaces, Inbox, Installed, Recorders, Spool,
@@ -111,7 +112,7 @@ pub use like::LikeView;
 pub use lineage::{ForkRow, LineageError};
 pub use models::{
     AddressError, Api, Divergence, ModelReport, Models, ModelsError, ModelsFrom, RecordedError,
-    Upstream, VolatileParts,
+    Upstream,
 };
 pub use notes::{MAX_NOTE, Notes};
 pub use open::{Debugger, IndexCache, OpenError, OpenOptions, Places, Source};

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! What the dialects mean (Messages, Chat Completions, Responses) is pure: bytes in, blocks out,
-//! however the bytes were cut. When two requests are the same is decided in one place, by
-//! [`Identity`]. All that waits for several things at once waits in [`Server`], on a thread of its
+//! however the bytes were cut. When two requests are the same is decided by
+//! [`crate::replay::request`]. All that waits for several things at once waits in [`Server`], on a thread of its
 //! own; no other code of the program knows of it.
 //!
 //! Keys go through and are never kept. Nothing is connected to but the addresses of
@@ -23,7 +23,6 @@ mod draft;
 mod exchange;
 mod flushes;
 mod headers;
-mod identity;
 mod mend;
 mod messages;
 mod passage;
@@ -31,13 +30,13 @@ mod question;
 mod recorded;
 mod responses;
 mod server;
+mod spoken;
 mod sse;
 mod telling;
 mod upstream;
 
 pub use answer::{Answer, Assembly};
 pub use api::{Api, Dialect};
-pub use identity::{Identity, VolatileParts};
-pub use recorded::{Divergence, Recorded, RecordedError, RecordedReply};
+pub use recorded::{Divergence, Found, Recorded, RecordedError, RecordedReply};
 pub use server::{Report, Server, Source};
 pub use upstream::{AddressError, Upstream};

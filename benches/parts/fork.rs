@@ -50,7 +50,7 @@ pub(crate) fn run() -> Result {
         };
         let work = || {
             let made = run
-                .fork(&edit, &options, &|| false)
+                .fork(&edit, &options, &|| false, &mut |_, _| {})
                 .map(|made| made.steps.len());
             let _gone = fs::remove_file(&out.0);
             made

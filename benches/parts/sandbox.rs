@@ -63,6 +63,7 @@ fn commits(place: &Path, files: usize) -> Result {
             prompt: None,
             covers: serde_json::Map::new(),
             redacting: None,
+            fork: None,
         })?;
         let mut command = Command::new(["/bin/sh", "-c", &script]);
         let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());

@@ -420,7 +420,7 @@ fn print_first(run: &Debugger, first: &FirstBad, out: &mut Output) -> Result<(),
     if !first.skipped.is_empty() {
         let steps = steps(first.skipped.iter().map(|spot| spot.step));
         say(format!(
-            "it may be one before: nobody can say how {steps} are"
+            "it may be one before: nobody can say how it is at {steps}"
         ))?;
     }
     if !first.unseen.is_empty() {

@@ -330,7 +330,7 @@ impl From<CommandError> for Failure {
 impl From<ModelsError> for Failure {
     fn from(error: ModelsError) -> Self {
         match error {
-            ModelsError::Open { .. } | ModelsError::Volatile => {
+            ModelsError::Open { .. } | ModelsError::Volatile(_) => {
                 Self::unusable(format!("{error}; nothing was run"))
             }
             ModelsError::Tape { .. } => Self::unusable(format!(

@@ -1,5 +1,6 @@
 //! `jukebox fork`: what would have happened had a step given something else.
 
+mod agent;
 mod editor;
 mod print;
 
@@ -35,9 +36,11 @@ pub(super) struct Args {
     edit: EditArgs,
     /// How the fork goes on behind the edit: `stop` where the model must speak;
     /// `script:FILE` with answers from a file; `assume-recorded` with the run's own answers,
-    /// though they answer other requests
+    /// though they answer other requests; `agent` with the run's own agent, started as CMD
     #[arg(long, value_name = "HOW", default_value = "stop")]
     then: OsString,
+    #[command(flatten)]
+    agent: agent::AgentArgs,
     /// What may differ in requests and results that mean the same: a place such as
     /// /messages/*/id, or root, ids, times, durations, temporary-paths
     #[arg(long, value_name = "PART")]
@@ -88,6 +91,13 @@ it says how it came about:
   not known  nobody could answer: the fork stops there
 No model and no service is called, and the run's own tape is only read.
 
+With --then agent, the run is one of `jukebox record --model`, and CMD is its agent. It runs again
+from the beginning, in the sandbox, on the files that the run began with: its requests get the
+tape's answers as long as they are the recorded ones, then the edit, and behind that an error
+that says so, or the answers of the endpoints of --live. What it does before the edit is done
+again, and is on the fork's tape; whether its files are then those of the run is said. An agent
+that asks something else before the edit makes no fork. What it writes goes to standard error.
+
 A document has sections: `== text`, `== thinking`, `== call TOOL` with the arguments as JSON,
 `== result OUTCOME [exit CODE]`, `== prompt ROLE`; --show prints one. A script has one answer a
 line: {\"response\":\"words\",\"calls\":[{\"name\":…,\"args\":{…}}]}, {\"result\":\"output\",\"outcome\":\"ok\",
@@ -99,11 +109,23 @@ requests before the edit that were recorded, not_recorded, volatile, remarks) an
 --dry-run or nothing was changed: fork, parent, edit (of, step, branch, seq, path, title), then,
 steps (step, seq, kind, tool, title, outcome, via, miss: path, recorded and replayed, where it
 differs from what the tape holds in its place), shares (by via), stopped (why, message) and
-left_out (changes of the run behind the edit that were nobody's).";
+left_out (changes of the run behind the edit that were nobody's). With --then agent, too: agent
+(exit, answered, recorded, live, behind: requests to models that nobody answered; divergences:
+asked, why, path; files: path and change of those that were not as in the run; missing).";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Out) -> Result<Answer, Failure> {
-        let then = self.then()?;
+        let is_agent = self.then == "agent";
+        if !is_agent && !self.agent.command.is_empty() {
+            return Err(Failure::unusable(
+                "a command goes with --then agent; nothing was run",
+            ));
+        }
+        let then = if is_agent {
+            ForkThen::Stop
+        } else {
+            self.then()?
+        };
         let looked = self.place.open(around)?;
         if self.edit.show {
             let editable = looked.run.editable(looked.spot)?;
@@ -119,6 +141,9 @@ impl Args {
             return Ok(Answer::Yes);
         }
         let plan = looked.run.fork_plan(&edit);
+        if is_agent {
+            return self.with_agent(&looked, &edit, (&plan, &lines), around, out);
+        }
         let volatile = looked.run.volatile_words(&self.volatile);
         print::remarks(&plan, &lines);
         if !self.json {
@@ -143,16 +168,7 @@ impl Args {
         around: &Environment,
         out: &mut Out,
     ) -> Result<Answer, Failure> {
-        let Some(workbench) = workbench(around) else {
-            let line = "the program's own file cannot be found; is /proc mounted?";
-            return Err(Failure::machine(line));
-        };
-        let options = ForkOptions {
-            out: self.output.clone(),
-            then,
-            volatile: self.volatile.clone(),
-            workbench,
-        };
+        let options = self.options(then, around)?;
         let parent = self.place.tape_name();
         let interrupt = Interrupt::arm();
         let forked = looked
@@ -160,18 +176,31 @@ impl Args {
             .fork(edit, &options, &|| interrupt.is_asked(), &mut |_, _| {})?;
         if self.json {
             let volatile = looked.run.volatile_words(&self.volatile);
-            let mut object = print::value(&forked, &options.then, &parent);
+            let mut object = print::value(&forked, options.then.as_str(), &parent);
             if let Some(fields) = object.as_object_mut() {
                 fields.insert("plan".to_owned(), print::plan_value(plan, &volatile));
             }
             out.json(&object)?;
         } else {
-            print::forked(&forked, &options.then, &parent, out)?;
+            print::forked(&forked, options.then.as_str(), &parent, out)?;
         }
         match interrupt.take() {
             Some(signal) => Ok(Answer::signal(signal)),
             None => Ok(Answer::Yes),
         }
+    }
+
+    fn options(&self, then: ForkThen, around: &Environment) -> Result<ForkOptions, Failure> {
+        let Some(workbench) = workbench(around) else {
+            let line = "the program's own file cannot be found; is /proc mounted?";
+            return Err(Failure::machine(line));
+        };
+        Ok(ForkOptions {
+            out: self.output.clone(),
+            then,
+            volatile: self.volatile.clone(),
+            workbench,
+        })
     }
 
     fn then(&self) -> Result<ForkThen, Failure> {
@@ -188,8 +217,8 @@ impl Args {
             b"stop" => Ok(ForkThen::Stop),
             b"assume-recorded" => Ok(ForkThen::AssumeRecorded),
             _ => Err(Failure::unusable(format!(
-                "`{}` is no way to go on; nothing was run: --then stop, --then script:FILE or \
-                 --then assume-recorded",
+                "`{}` is no way to go on; nothing was run: --then stop, --then script:FILE, \
+                 --then assume-recorded or --then agent",
                 self.then.to_string_lossy()
             ))),
         }
@@ -328,6 +357,7 @@ impl From<ForkFailure> for Failure {
         use crate::debugger::RecordError;
         match error {
             ForkFailure::Volatile(error) => error.into(),
+            ForkFailure::Agent(error) => agent::failure(*error),
             ForkFailure::Open(error) => error.into(),
             ForkFailure::NothingBefore
             | ForkFailure::Begin(BeginForkError::NotThere(_) | BeginForkError::NoPlace) => {

@@ -17,6 +17,8 @@ use super::output::{Output, warn};
 use crate::debugger::{RecordingOptions, Redacting, SyncPolicy};
 use crate::model::WallTime;
 
+pub(super) use models::{own_upstream, upstream};
+
 /// Record a run: a command in the sandbox, or events as JSON lines from standard input
 #[derive(Debug, clap::Args)]
 #[command(

@@ -2,14 +2,14 @@
 //!
 //! The run is only read. What the fork then says is for whoever answers its calls.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Debugger;
 use super::parents::{Ancestor, short_name, tape_at};
-use crate::model::{Edit, Header, Seq};
+use crate::model::{Edit, Header, Parent, Seq};
 use crate::tape::{RecordError, Recorder, RecorderOptions, Shared, SnapshotPolicy};
 
 /// A fork that was begun.
@@ -81,11 +81,11 @@ impl Debugger {
     }
 
     /// Begins it at the first name that is free.
-    fn begin_beside(
+    fn begin_beside<T>(
         &self,
         parent: &Path,
-        begin: impl Fn(&Path) -> Result<Recorder, RecordError>,
-    ) -> Result<(Recorder, PathBuf), BeginForkError> {
+        begin: impl Fn(&Path) -> Result<T, RecordError>,
+    ) -> Result<(T, PathBuf), BeginForkError> {
         let stem = Path::new(&self.name).file_stem().unwrap_or_default();
         let stem = stem.to_string_lossy();
         let beside = self.tape_file().and(parent.parent()).map(Path::to_owned);
@@ -163,7 +163,44 @@ impl Debugger {
         Some(data.join(name))
     }
 
-    fn note_new_fork(&self, path: &Path, parent: &Path) {
+    /// What a fork that shares no event says of this run, and the file that it names.
+    pub(super) fn whole_parent(&self) -> Result<(Parent, PathBuf), BeginForkError> {
+        let none = Seq(0);
+        let failed = |error| BeginForkError::Io(self.name.clone(), error);
+        let shared = Shared::of(&self.tape, &self.name, none).map_err(failed)?;
+        let shared = shared.ok_or(BeginForkError::NotThere(none))?;
+        Ok((shared.parent(), self.parent_file(&shared)?))
+    }
+
+    /// Where a fork is to be: at `out`, or else where [`begin_fork`](Self::begin_fork) would
+    /// put it. Nothing is there yet.
+    pub(super) fn place_for_fork(
+        &self,
+        parent: &Path,
+        out: Option<&Path>,
+    ) -> Result<PathBuf, BeginForkError> {
+        let is_free = |path: &Path| {
+            let made = File::create_new(path).and_then(|_| fs::remove_file(path));
+            made.map_err(|source| match source.kind() {
+                io::ErrorKind::AlreadyExists => RecordError::Exists(path.to_owned()),
+                _ => RecordError::Open {
+                    path: path.to_owned(),
+                    source,
+                },
+            })
+        };
+        match out {
+            Some(out) => is_free(out).map(|()| out.to_owned()).map_err(Into::into),
+            None => Ok(self.begin_beside(parent, is_free)?.1),
+        }
+    }
+
+    /// What the header of a fork at this place says of where its parent lies.
+    pub(super) fn hint_in(&self, fork: &Path, parent: &Path) -> String {
+        hint(parent, &self.places.lasting(fork))
+    }
+
+    pub(super) fn note_new_fork(&self, path: &Path, parent: &Path) {
         let Some((_, header)) = tape_at(path) else {
             return;
         };

@@ -14,9 +14,9 @@ use crate::capture::{Capture, CaptureOptions, Session, holds_home};
 use crate::effects::Surroundings;
 use serde_json::{Map, Value};
 
-use crate::model::{Body, Event, Outcome, STATE_DIRECTORY};
+use crate::model::{Body, Edit, Event, Outcome, Parent, STATE_DIRECTORY};
 use crate::models::Server;
-use crate::sandbox::{self, Policy, Sandbox, SandboxError};
+use crate::sandbox::{self, Guarantee, Policy, Sandbox, SandboxError};
 pub use crate::sandbox::{Cause, Exit, Said, Status as CommandStatus};
 use crate::tape::{RecordError, Recorder, RecorderOptions, Redacting};
 use crate::text::command_line;
@@ -72,6 +72,17 @@ pub struct CommandOptions {
     pub redacting: Option<Redacting>,
 }
 
+/// What a command's tape is a fork of.
+#[derive(Debug)]
+pub(super) struct LeftRun {
+    /// The run, none of whose events are shared.
+    pub(super) parent: Parent,
+    /// What makes the fork differ.
+    pub(super) edit: Edit,
+    /// Where the run saw its workspace, and the command is to see its own.
+    pub(super) seen_at: Option<PathBuf>,
+}
+
 /// A command was not run, or not recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
@@ -125,6 +136,20 @@ pub struct Kept {
 impl CommandRun {
     /// Begins the tape. Nothing is run yet.
     pub fn begin(options: CommandOptions) -> Result<Self, CommandError> {
+        // What cannot be answered is known before anything is there.
+        let workspace = options.workspace.canonicalize();
+        let workspace = workspace.unwrap_or_else(|_| options.workspace.clone());
+        let prepare = |models: &Models| models.prepare(&workspace);
+        let models = options.models.as_ref().map(prepare).transpose()?;
+        Self::begin_with(options, models, None)
+    }
+
+    /// The same, with models that are known already, and perhaps of a fork.
+    pub(super) fn begin_with(
+        options: CommandOptions,
+        models: Option<Prepared>,
+        left: Option<LeftRun>,
+    ) -> Result<Self, CommandError> {
         let workspace = options.workspace.canonicalize();
         let workspace = workspace.map_err(|source| CommandError::Workspace {
             path: options.workspace.clone(),
@@ -137,8 +162,6 @@ impl CommandRun {
         if options.tape.exists() {
             return Err(OpenTransactionError::from(RecordError::Exists(options.tape)).into());
         }
-        // What cannot be answered is known before anything is there.
-        let models = options.models.as_ref().map(Models::prepare).transpose()?;
         let covers = models.as_ref().map(|models| models.covers.clone());
         let covers = covers.unwrap_or_default();
         let mut policy = Policy::for_home(home);
@@ -146,7 +169,7 @@ impl CommandRun {
         policy.unseen.extend(below(&workspace, &options.tape));
         let sandbox = sandbox::Config {
             workspace: workspace.clone(),
-            seen_at: None,
+            seen_at: left.as_ref().and_then(|left| left.seen_at.clone()),
             helper: options.program,
             backend: options.backend,
             layers: None,
@@ -168,7 +191,7 @@ impl CommandRun {
                 Unguarded::begin(&sandbox, &options.tape, prompt, (covers, options.redacting))?;
             Guard::Nothing(Box::new(run))
         } else {
-            let begin = Begin {
+            let mut begin = Begin {
                 id: new_id(),
                 sandbox,
                 isolation: Isolation::Writes,
@@ -177,8 +200,18 @@ impl CommandRun {
                 prompt: Some(prompt),
                 covers,
                 redacting: options.redacting,
+                fork: left.map(|left| (left.parent, left.edit)),
             };
-            let transaction = Transaction::begin(&begin)?;
+            let transaction = match Transaction::begin(&begin) {
+                // Where that cannot be shown, it is seen at its own path.
+                Err(OpenTransactionError::Missing(missing))
+                    if missing.what == Guarantee::Workspace && begin.sandbox.seen_at.is_some() =>
+                {
+                    begin.sandbox.seen_at = None;
+                    Transaction::begin(&begin)?
+                }
+                begun => begun?,
+            };
             let layers = transaction.layers().unwrap_or(Path::new(""));
             let places = [&*workspace, &begin.tape, layers];
             let noted = options.registry.note(&begin.id, places, options.now)?;

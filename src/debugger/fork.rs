@@ -4,6 +4,7 @@
 //! The run is only read. Tools run in the sandbox on files of the fork's own, and nothing is
 //! sent anywhere; what that means is said in [`crate::replay::fork`].
 
+mod agent;
 mod bench;
 mod editable;
 mod plan;
@@ -26,6 +27,7 @@ use crate::text::SafeText;
 pub use crate::replay::document::{Document, DocumentError, Output, Reading};
 pub use crate::replay::fork::{ForkError, Script, ScriptError, Stopped};
 pub use crate::replay::request::{Miss, UnknownPart};
+pub use agent::{AgentFailure, AgentForked, ForkAgent};
 pub use editable::{EditRefused, Editable};
 pub use plan::{ForkPlan, PlannedCall, PlannedHow};
 
@@ -116,6 +118,9 @@ pub enum ForkFailure {
     /// It could not be begun.
     #[error(transparent)]
     Begin(#[from] BeginForkError),
+    /// The agent did not go on with it.
+    #[error(transparent)]
+    Agent(Box<AgentFailure>),
     /// What was made could not be opened.
     #[error("the fork was made, and cannot be opened: {0}")]
     Open(#[from] OpenError),

@@ -3,14 +3,16 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::model::{Header, ModelBlock};
 pub use crate::models::{
-    AddressError, Api, Divergence, RecordedError, Report as ModelReport, Upstream, VolatileParts,
+    AddressError, Api, Divergence, RecordedError, Report as ModelReport, Upstream,
 };
 use crate::models::{Recorded, Server, Source};
+use crate::replay::request::{UnknownPart, VolatileParts};
 use crate::tape::Tape;
 
 /// Parts of a request that say who asks and not what is asked: of another run they are others.
@@ -29,8 +31,8 @@ const VOLATILE: &str = "volatile";
 pub struct Models {
     /// Who answers.
     pub from: ModelsFrom,
-    /// Parts of requests that differ from run to run by themselves, as JSON Pointer names them;
-    /// `*` is any name or number. Those that the tape lists are added.
+    /// Parts of requests that differ from run to run by themselves, as [`VolatileParts`] names
+    /// them. Those that the tape lists are added.
     pub volatile: Vec<String>,
 }
 
@@ -41,6 +43,17 @@ pub enum ModelsFrom {
     Endpoints(Vec<Upstream>),
     /// A tape, and nobody else.
     Tape(PathBuf),
+}
+
+/// A run whose model says something else once.
+#[derive(Clone, Debug)]
+pub(super) struct OtherAnswer<'a> {
+    /// The call of the model's turn.
+    pub(super) call: &'a str,
+    /// What it says.
+    pub(super) blocks: &'a [ModelBlock],
+    /// Real endpoints behind it; without one, nobody answers there.
+    pub(super) live: Vec<Upstream>,
 }
 
 /// A command cannot be given models.
@@ -62,9 +75,9 @@ pub enum ModelsError {
         /// Why.
         source: RecordedError,
     },
-    /// A volatile part has no name.
-    #[error("a part of a request begins with `/`, as in `/metadata/user_id`")]
-    Volatile,
+    /// What may differ is not named right.
+    #[error(transparent)]
+    Volatile(#[from] UnknownPart),
     /// The server cannot be started.
     #[error("the server for models could not be started: {0}")]
     Server(io::Error),
@@ -79,50 +92,103 @@ pub(super) struct Prepared {
 }
 
 impl Models {
-    /// Reads the tape, if one answers. Nothing is connected to.
-    pub(super) fn prepare(&self) -> Result<Prepared, ModelsError> {
-        let mut paths = self.volatile.clone();
-        paths.extend(WHO_ASKS.map(str::to_owned));
-        let (source, said) = match &self.from {
+    /// Reads the tape, if one answers. Nothing is connected to. `workspace` is where the
+    /// command sees its files.
+    pub(super) fn prepare(&self, workspace: &Path) -> Result<Prepared, ModelsError> {
+        match &self.from {
             ModelsFrom::Endpoints(upstreams) => {
-                let address = |it: &Upstream| format!("{} at {}", it.api().as_str(), it.address());
-                let addresses: Vec<String> = upstreams.iter().map(address).collect();
-                let said = format!(
-                    "recorded: {}; nothing else is reached",
-                    addresses.join(", ")
-                );
-                (Source::Endpoints(upstreams.clone()), said)
+                let parts = parts(None, &self.volatile);
+                VolatileParts::read(parts.iter().map(String::as_str), None, None)?;
+                let said = format!("recorded: {}; nothing else is reached", told(upstreams));
+                let source = Source::Endpoints(upstreams.clone());
+                Ok(Prepared::new(source, said, parts))
             }
             ModelsFrom::Tape(path) => {
-                let broken = |source| ModelsError::Tape {
-                    path: path.clone(),
-                    source,
-                };
                 let tape = Tape::open(path, &mut ()).map_err(|source| ModelsError::Open {
                     path: path.clone(),
                     source,
                 })?;
-                let header = tape.header().map_err(|error| broken(error.into()))?;
-                let listed = header.covers.get(VOLATILE).and_then(Value::as_array);
-                let listed = listed.into_iter().flatten().filter_map(Value::as_str);
-                paths.extend(listed.map(str::to_owned));
-                let volatile = VolatileParts::new(&paths).ok_or(ModelsError::Volatile)?;
-                let recorded = Recorded::read(&tape, volatile).map_err(broken)?;
+                let (recorded, header, parts) = recorded(&tape, path, &self.volatile, workspace)?;
                 let said = format!("answered from the tape {}; nothing is reached", header.id);
-                (Source::Tape(recorded), said)
+                Ok(Prepared::new(Source::Tape(recorded), said, parts))
             }
-        };
-        VolatileParts::new(&paths).ok_or(ModelsError::Volatile)?;
-        paths.sort();
-        paths.dedup();
-        let mut covers = Map::new();
-        covers.insert("models".to_owned(), said.into());
-        covers.insert(VOLATILE.to_owned(), paths.into());
-        Ok(Prepared { source, covers })
+        }
     }
 }
 
+/// The exchanges of a tape, its header, and the parts of requests that do not count.
+fn recorded(
+    tape: &Tape,
+    path: &Path,
+    named: &[String],
+    workspace: &Path,
+) -> Result<(Recorded, Header, Vec<String>), ModelsError> {
+    let broken = |source| ModelsError::Tape {
+        path: path.to_owned(),
+        source,
+    };
+    let header = tape.header().map_err(|error| broken(error.into()))?;
+    let parts = parts(Some(&header), named);
+    let words = parts.iter().map(String::as_str);
+    let workspace = workspace.to_string_lossy();
+    let volatile = VolatileParts::read(words, header.root.as_deref(), Some(&workspace))?;
+    let recorded = Recorded::read(tape, volatile).map_err(broken)?;
+    Ok((recorded, header, parts))
+}
+
+/// The parts of requests that do not count: those that are named, those that a tape lists,
+/// and what says who asks.
+fn parts(header: Option<&Header>, named: &[String]) -> Vec<String> {
+    let listed = header.and_then(|header| header.covers.get(VOLATILE)?.as_array());
+    let listed = listed.into_iter().flatten().filter_map(Value::as_str);
+    let mut parts: Vec<String> = WHO_ASKS
+        .into_iter()
+        .chain(listed)
+        .map(str::to_owned)
+        .collect();
+    parts.extend(named.iter().cloned());
+    parts.sort();
+    parts.dedup();
+    parts
+}
+
+/// Which endpoints these are.
+fn told(upstreams: &[Upstream]) -> String {
+    let address = |it: &Upstream| format!("{} at {}", it.api().as_str(), it.address());
+    let addresses: Vec<String> = upstreams.iter().map(address).collect();
+    addresses.join(", ")
+}
+
 impl Prepared {
+    /// The same for a fork of a run, whose agent goes through it again.
+    pub(super) fn fork(
+        (tape, path): (&Tape, &Path),
+        other: OtherAnswer<'_>,
+        volatile: &[String],
+        workspace: &Path,
+    ) -> Result<Self, ModelsError> {
+        let (recorded, header, parts) = recorded(tape, path, volatile, workspace)?;
+        let recorded = recorded.fork(other.call, other.blocks);
+        let recorded = recorded.map_err(|source| ModelsError::Tape {
+            path: path.to_owned(),
+            source,
+        })?;
+        let behind = match other.live.as_slice() {
+            [] => "nobody; nothing is reached".to_owned(),
+            live => format!("{}; nothing else is reached", told(live)),
+        };
+        let id = header.id;
+        let said = format!("answered from the tape {id} up to the edit, behind it by {behind}");
+        Ok(Self::new(Source::Fork(recorded, other.live), said, parts))
+    }
+
+    fn new(source: Source, said: String, parts: Vec<String>) -> Self {
+        let mut covers = Map::new();
+        covers.insert("models".to_owned(), said.into());
+        covers.insert(VOLATILE.to_owned(), parts.into());
+        Self { source, covers }
+    }
+
     /// Begins to serve, and tells the command where.
     pub(super) fn serve(
         self,

@@ -294,6 +294,14 @@ pub struct Header {
     pub source: Map<String, Value>,
 }
 
+impl Header {
+    /// Whether it is the header of a fork whose first events stand on its parent's tape.
+    pub fn shares_events(&self) -> bool {
+        let parent = self.parent.as_ref();
+        parent.is_some_and(|parent| parent.seq > Seq(0))
+    }
+}
+
 /// What happened to one path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileChange {

@@ -10,14 +10,7 @@ use tokio::sync::oneshot;
 
 use super::answer::{Answer, Assembly};
 use super::api::{Api, Dialect};
-
-/// The value of a header; without one, nothing.
-pub(super) fn header<'a>(headers: &'a [(String, String)], name: &str) -> &'a str {
-    let found = headers
-        .iter()
-        .find(|(other, _)| other.eq_ignore_ascii_case(name));
-    found.map_or("", |(_, value)| value)
-}
+use crate::model::Via;
 
 /// What was asked.
 #[derive(Debug)]
@@ -31,6 +24,8 @@ pub(super) struct Asked {
     pub(super) headers: Vec<(String, String)>,
     /// Out of its compression.
     pub(super) body: Arc<[u8]>,
+    /// In a fork, how its answer comes about.
+    pub(super) via: Option<Via>,
 }
 
 /// Something that happened in an exchange. Who holds a [`Written`] goes on when the tape has it.

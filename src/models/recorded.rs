@@ -1,19 +1,18 @@
 //! The exchanges that a tape holds, to answer requests with. Nothing else ever answers them.
+//!
+//! Whether a request is a recorded one is decided by [`crate::replay::request`], here as in
+//! every fork. In a fork, one answer is another one, and what was recorded behind it answers
+//! nothing.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 
-use super::api::Api;
-use super::exchange::header;
-use super::identity::{Identity, VolatileParts};
-use crate::model::{Body, HttpFrame, Kind, Problem, Seq};
+use super::api::{Api, Dialect};
+use super::spoken;
+use crate::model::{Body, HttpFrame, Kind, ModelBlock, Problem, Seq};
+use crate::replay::request::{self, Miss, VolatileParts};
 use crate::tape::{BlobError, BlobSource as _, Tape, http_frame};
-use crate::text::{JsonPath, JsonStep, json_diff};
-
-/// How long a request without an answer is compared with those that have one.
-const BUDGET: Duration = Duration::from_millis(200);
 
 /// A tape that no request can be answered from.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +40,9 @@ pub enum RecordedError {
     /// A frame stands where it does not belong.
     #[error("the exchange with a model in event {0} is not whole")]
     Odd(Seq),
+    /// The answer that a fork replaces belongs to no exchange.
+    #[error("it is not recorded what the agent and the model said to each other at this step")]
+    NoExchange,
 }
 
 /// Recorded exchanges, each of which answers one request.
@@ -48,6 +50,8 @@ pub enum RecordedError {
 pub struct Recorded {
     exchanges: Vec<Exchange>,
     volatile: VolatileParts,
+    /// The exchange with another answer.
+    edited: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -55,9 +59,29 @@ struct Exchange {
     call: String,
     seq: Seq,
     api: Api,
-    identity: Identity,
+    asked: Asked,
     reply: RecordedReply,
     is_taken: bool,
+}
+
+/// A request.
+#[derive(Debug)]
+struct Asked {
+    method: String,
+    /// With its query.
+    path: String,
+    body: Arc<[u8]>,
+}
+
+/// What is said to a request.
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// What was recorded.
+    Recorded(RecordedReply),
+    /// What a fork says in its place.
+    Edited(RecordedReply),
+    /// Nothing: it comes behind the answer that a fork replaced, and nobody was asked it.
+    Behind,
 }
 
 /// A recorded answer.
@@ -78,6 +102,8 @@ pub struct Divergence {
     pub asked: String,
     /// How it differs from what was recorded, in a sentence.
     pub why: String,
+    /// Where it differs first from the recorded request that was to come next.
+    pub miss: Option<Miss>,
 }
 
 impl Recorded {
@@ -92,6 +118,7 @@ impl Recorded {
         let mut recorded = Self {
             exchanges: Vec::new(),
             volatile,
+            edited: None,
         };
         for position in 0..tape.index.events.len() {
             let entry = tape.index.events.get(position);
@@ -127,8 +154,8 @@ impl Recorded {
             api,
             method,
             path,
-            headers,
             body,
+            ..
         } = frame
         {
             let body = match body {
@@ -137,12 +164,11 @@ impl Recorded {
                     .map_err(|source| RecordedError::Request { seq, source })?,
                 None => Arc::default(),
             };
-            let kind = header(&headers, "content-type");
             self.exchanges.push(Exchange {
                 call: call.to_owned(),
                 seq,
                 api: Api::parse(&api).ok_or(RecordedError::Odd(seq))?,
-                identity: Identity::of(&method, &path, kind, &body, &self.volatile),
+                asked: Asked { method, path, body },
                 reply: RecordedReply {
                     cut: Some("the tape ends before the answer does".to_owned()),
                     ..RecordedReply::default()
@@ -171,54 +197,93 @@ impl Recorded {
         (self.exchanges.len(), taken)
     }
 
-    /// What was answered to this request: of equal requests each gets its own answer, in the
-    /// order in which they were recorded. A request that was never made gets none.
+    /// The same of a fork, which answers the request of this call with other blocks. What was
+    /// asked behind it is forgotten: nothing of it may be known in the fork.
+    pub fn fork(mut self, call: &str, blocks: &[ModelBlock]) -> Result<Self, RecordedError> {
+        let at = self.exchanges.iter().rposition(|one| one.call == call);
+        let at = at.ok_or(RecordedError::NoExchange)?;
+        self.exchanges.truncate(at + 1);
+        let Some(exchange) = self.exchanges.last_mut() else {
+            return Err(RecordedError::NoExchange);
+        };
+        let Asked { method, path, body } = &exchange.asked;
+        let dialect = Dialect::of(exchange.api, method, path).ok_or(RecordedError::NoExchange)?;
+        exchange.reply = spoken::reply(dialect, body, blocks);
+        self.edited = Some(at);
+        Ok(self)
+    }
+
+    /// Whether the answer that a fork replaces was given. It is not to be waited for where
+    /// there is none.
+    fn is_behind(&self) -> bool {
+        let edited = self.edited.and_then(|at| self.exchanges.get(at));
+        edited.is_some_and(|exchange| exchange.is_taken)
+    }
+
+    /// What is said to this request: of equal requests each gets its own answer, in the order
+    /// in which they were recorded. A request that was never made gets none.
     pub fn reply(
         &mut self,
         api: Api,
         (method, path): (&str, &str),
-        kind: &str,
         body: &[u8],
-    ) -> Result<RecordedReply, Divergence> {
-        let identity = Identity::of(method, path, kind, body, &self.volatile);
-        let mut fresh = self.exchanges.iter_mut().filter(|one| !one.is_taken);
-        let same = fresh.find(|one| one.api == api && one.identity == identity);
-        if let Some(exchange) = same {
+    ) -> Result<Found, Divergence> {
+        let volatile = &self.volatile;
+        let mut fresh = self.exchanges.iter_mut().enumerate();
+        let same = fresh.find(|(_, one)| {
+            !one.is_taken && one.is_for(api, method, path) && one.miss(body, volatile).is_none()
+        });
+        if let Some((at, exchange)) = same {
             exchange.is_taken = true;
-            return Ok(exchange.reply.clone());
+            let reply = exchange.reply.clone();
+            return Ok(if self.edited == Some(at) {
+                Found::Edited(reply)
+            } else {
+                Found::Recorded(reply)
+            });
         }
-        Err(self.miss(api, &identity, format!("{method} {path}")))
+        if self.is_behind() {
+            return Ok(Found::Behind);
+        }
+        Err(self.divergence(api, (method, path), body))
     }
 
-    fn miss(&self, api: Api, identity: &Identity, asked: String) -> Divergence {
-        let of_a_kind = |one: &&Exchange| one.api == api && one.identity.is_of_a_kind(identity);
-        let again = self.exchanges.iter().filter(of_a_kind);
-        if again.clone().any(|one| one.identity == *identity) {
-            let why = "it was made more often than it was recorded".to_owned();
-            return Divergence { asked, why };
-        }
+    fn divergence(&self, api: Api, (method, path): (&str, &str), body: &[u8]) -> Divergence {
+        let of_a_kind = |one: &&Exchange| one.is_for(api, method, path);
+        let mut again = self.exchanges.iter().filter(of_a_kind);
         let next = again.clone().find(|one| !one.is_taken);
-        let why = match next {
-            None if again.clone().next().is_none() => "no such request was recorded".to_owned(),
-            None => "all requests of its kind were answered already".to_owned(),
-            Some(next) => match first_difference(next.identity.body(), identity.body()) {
-                Some(path) => format!("it differs from the one in event {} at {path}", next.seq),
-                None => format!("it differs from the one in event {}", next.seq),
-            },
+        let (why, miss) = match next {
+            _ if again.any(|one| one.miss(body, &self.volatile).is_none()) => {
+                let why = "it was made more often than it was recorded";
+                (why.to_owned(), None)
+            }
+            None if !self.exchanges.iter().any(|one| of_a_kind(&one)) => {
+                ("no such request was recorded".to_owned(), None)
+            }
+            None => {
+                let why = "all requests of its kind were answered already";
+                (why.to_owned(), None)
+            }
+            Some(next) => {
+                let miss = next.miss(body, &self.volatile);
+                let at = miss.as_ref().map_or("", |miss| &miss.path);
+                let why = format!("it differs from the one in event {} at {at}", next.seq);
+                (why, miss)
+            }
         };
-        Divergence { asked, why }
+        let asked = format!("{method} {path}");
+        Divergence { asked, why, miss }
     }
 }
 
-/// The path, as JSON Pointer writes it, of the first place where two bodies differ.
-fn first_difference(recorded: &[u8], asked: &[u8]) -> Option<String> {
-    let (old, new) = (std::str::from_utf8(recorded), std::str::from_utf8(asked));
-    let changes = json_diff::between(old.ok()?, new.ok()?, BUDGET)?;
-    let mut paths: Vec<&JsonPath> = changes.iter().map(|change| &change.path).collect();
-    paths.sort();
-    let step = |step: &JsonStep| match step {
-        JsonStep::Member { name, .. } => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
-        JsonStep::Element(index) => format!("/{index}"),
-    };
-    Some(paths.first()?.0.iter().map(step).collect())
+impl Exchange {
+    /// Whether it asked for the same thing of the same place, whatever it said.
+    fn is_for(&self, api: Api, method: &str, path: &str) -> bool {
+        self.api == api && self.asked.method == method && self.asked.path == path
+    }
+
+    /// Where a request differs from it first.
+    fn miss(&self, body: &[u8], volatile: &VolatileParts) -> Option<Miss> {
+        request::miss(&self.asked.body, body, volatile)
+    }
 }

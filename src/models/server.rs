@@ -4,7 +4,8 @@
 //! One thread, and the only place where anything waits for several things at once. A request is
 //! on the tape before it goes anywhere; an answer, before the agent has all of it. What cannot be
 //! told is not done. Answers come from the tape alone or from endpoints alone: nothing falls
-//! back from one to the other.
+//! back from one to the other. Only a fork may go on with endpoints that the user named, and
+//! only behind the answer that it replaces.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -28,13 +29,14 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::api::{Api, Dialect};
 use super::body::Decoder;
-use super::exchange::{Asked, Exchange, NotWritten, Teller, header};
+use super::exchange::{Asked, Exchange, NotWritten, Teller};
 use super::flushes::{Counted, Flushes};
 use super::headers;
 use super::passage::{Passage, Piece};
-use super::recorded::{Divergence, Recorded, RecordedReply};
+use super::recorded::{Divergence, Found, Recorded, RecordedReply};
 use super::telling::Telling;
 use super::upstream::{Trust, Upstream};
+use crate::model::Via;
 use crate::transaction::beside::{Aside, Beside};
 
 /// Bytes of a request's body at most.
@@ -47,6 +49,9 @@ pub enum Source {
     Endpoints(Vec<Upstream>),
     /// A tape.
     Tape(Recorded),
+    /// A tape up to the answer that a fork replaces, and behind it the endpoints at these
+    /// addresses; where none is named, nobody.
+    Fork(Recorded, Vec<Upstream>),
 }
 
 /// What became of the requests.
@@ -58,6 +63,12 @@ pub struct Report {
     pub recorded: usize,
     /// Requests that the tape has no answer to, in order.
     pub divergences: Vec<Divergence>,
+    /// Of a fork: whether the other answer was given.
+    pub is_edited: bool,
+    /// Of a fork: how many of those that were answered an endpoint did.
+    pub live: usize,
+    /// Of a fork: how many came behind the other answer, and nobody could answer.
+    pub behind: usize,
 }
 
 /// The server. Dropped, it is gone, and what was under way is cut off.
@@ -79,12 +90,75 @@ struct Shared {
 }
 
 #[derive(Debug)]
-enum Answers {
-    Endpoints {
-        by_api: BTreeMap<Api, Upstream>,
-        trust: Trust,
-    },
-    Tape(Mutex<Recorded>),
+struct Answers {
+    tape: Option<Mutex<Recorded>>,
+    is_fork: bool,
+    by_api: BTreeMap<Api, Upstream>,
+    trust: Trust,
+}
+
+/// Who is to answer a request.
+enum Next<'a> {
+    Endpoint(&'a Upstream),
+    Tape(RecordedReply),
+    /// Nobody, for this reason.
+    Nobody(StatusCode, String, Option<Divergence>),
+}
+
+impl Answers {
+    fn of(source: Source) -> Self {
+        let (tape, is_fork, endpoints) = match source {
+            Source::Endpoints(endpoints) => (None, false, endpoints),
+            Source::Tape(recorded) => (Some(recorded), false, Vec::new()),
+            Source::Fork(recorded, endpoints) => (Some(recorded), true, endpoints),
+        };
+        Self {
+            tape: tape.map(Mutex::new),
+            is_fork,
+            by_api: endpoints.into_iter().map(|it| (it.api(), it)).collect(),
+            trust: Trust::default(),
+        }
+    }
+
+    /// Who is to answer, and how the answer comes about where that is not the same for all.
+    fn next(&self, asked: &Asked) -> (Next<'_>, Option<Via>) {
+        let Some(tape) = &self.tape else {
+            return (self.endpoint(asked.api), None);
+        };
+        let found = {
+            let mut recorded = tape.lock().unwrap_or_else(PoisonError::into_inner);
+            recorded.reply(asked.api, (&asked.method, &asked.path), &asked.body)
+        };
+        let (next, via) = match found {
+            Ok(Found::Recorded(reply)) => (Next::Tape(reply), Via::Recorded),
+            Ok(Found::Edited(reply)) => (Next::Tape(reply), Via::Edit),
+            Ok(Found::Behind) if self.by_api.is_empty() => {
+                let line = "the fork stops here: nobody can say how the model goes on";
+                let nobody = Next::Nobody(StatusCode::BAD_REQUEST, line.to_owned(), None);
+                (nobody, Via::Unknown)
+            }
+            Ok(Found::Behind) => match self.endpoint(asked.api) {
+                endpoint @ Next::Endpoint(_) => (endpoint, Via::Live),
+                nobody => (nobody, Via::Unknown),
+            },
+            Err(divergence) => {
+                let line = format!("the tape has no answer to this: {}", divergence.why);
+                let nobody = Next::Nobody(StatusCode::BAD_REQUEST, line, Some(divergence));
+                (nobody, Via::Unknown)
+            }
+        };
+        (next, Some(via).filter(|_| self.is_fork))
+    }
+
+    fn endpoint(&self, api: Api) -> Next<'_> {
+        match self.by_api.get(&api) {
+            Some(upstream) => Next::Endpoint(upstream),
+            None => {
+                let line = format!("no address of {} was named", api.as_str());
+                Next::Nobody(StatusCode::NOT_FOUND, line, None)
+            }
+        }
+    }
 }
 
 impl Server {
@@ -98,17 +172,16 @@ impl Server {
         woken.set_nonblocking(true)?;
         wake.set_nonblocking(true)?;
         let (happenings, heard) = std::sync::mpsc::channel();
-        let mut report = Report::default();
-        let answers = match source {
-            Source::Endpoints(endpoints) => Answers::Endpoints {
-                by_api: endpoints.into_iter().map(|it| (it.api(), it)).collect(),
-                trust: Trust::default(),
-            },
-            Source::Tape(recorded) => {
-                report.recorded = recorded.counts().0;
-                Answers::Tape(Mutex::new(recorded))
-            }
+        let answers = Answers::of(source);
+        let recorded = answers.tape.as_ref().map_or(0, |tape| {
+            let recorded = tape.lock().unwrap_or_else(PoisonError::into_inner);
+            recorded.counts().0
+        });
+        let report = Report {
+            recorded,
+            ..Report::default()
         };
+        let tools = answers.is_fork.then_some(Via::Rerun);
         let shared = Arc::new(Shared {
             answers,
             teller: Arc::new(Teller {
@@ -141,7 +214,7 @@ impl Server {
             shared,
             stop: Some(stop),
             thread: Some(thread),
-            telling: Telling::new(heard, woken),
+            telling: Telling::new(heard, woken, tools),
         })
     }
 
@@ -232,34 +305,34 @@ async fn serve(
     let coding = coding.and_then(|it| it.to_str().ok()).unwrap_or_default();
     // What cannot be taken out of its compression is told as it is: its header says so.
     let plain = Decoder::new(coding).push(&raw);
-    let body: Arc<[u8]> = plain.unwrap_or_else(|_| raw.to_vec()).into();
-    let asked = Asked {
+    let mut asked = Asked {
         api,
         dialect: Dialect::of(api, head.method.as_str(), path),
         method: head.method.as_str().to_owned(),
         path: path.to_owned(),
         headers: headers::told_of_request(&head.headers),
-        body: Arc::clone(&body),
+        body: plain.unwrap_or_else(|_| raw.to_vec()).into(),
+        via: None,
     };
-    let kind = header(&asked.headers, "content-type").to_owned();
+    let (next, via) = shared.answers.next(&asked);
+    asked.via = via;
     let number = shared.next.fetch_add(1, Ordering::Relaxed);
     let exchange = Exchange::begin(number, Arc::clone(&shared.teller), asked).await;
     let Ok(exchange) = exchange else {
         let line = "what was asked could not be recorded, and was not sent";
         return refuse(StatusCode::BAD_REQUEST, line, flushes);
     };
-    match &shared.answers {
-        Answers::Endpoints { by_api, trust } => {
-            let Some(upstream) = by_api.get(&api) else {
-                let line = format!("no address of {} was named", api.as_str());
-                exchange.cut(line.clone());
-                return refuse(StatusCode::NOT_FOUND, &line, flushes);
-            };
+    match next {
+        Next::Endpoint(upstream) => {
             let handed = headers::of_request(&head.headers);
+            let trust = &shared.answers.trust;
             let answer = upstream.send(trust, (head.method, path), handed, raw).await;
             match answer {
                 Ok(answer) => {
-                    shared.report().answered += 1;
+                    let mut report = shared.report();
+                    report.answered += 1;
+                    report.live += usize::from(via.is_some());
+                    drop(report);
                     hand_on(exchange, answer, flushes)
                 }
                 Err(error) => {
@@ -269,23 +342,20 @@ async fn serve(
                 }
             }
         }
-        Answers::Tape(recorded) => {
-            let reply = {
-                let mut recorded = recorded.lock().unwrap_or_else(PoisonError::into_inner);
-                recorded.reply(api, (head.method.as_str(), path), &kind, &body)
-            };
-            match reply {
-                Ok(reply) => {
-                    shared.report().answered += 1;
-                    hand_on_recorded(exchange, reply, flushes)
-                }
-                Err(divergence) => {
-                    let line = format!("the tape has no answer to this: {}", divergence.why);
-                    exchange.cut(line.clone());
-                    shared.report().divergences.push(divergence);
-                    refuse(StatusCode::BAD_REQUEST, &line, flushes)
-                }
-            }
+        Next::Tape(reply) => {
+            let mut report = shared.report();
+            report.answered += 1;
+            report.is_edited |= via == Some(Via::Edit);
+            drop(report);
+            hand_on_recorded(exchange, reply, flushes)
+        }
+        Next::Nobody(status, line, divergence) => {
+            exchange.cut(line.clone());
+            let mut report = shared.report();
+            report.behind += usize::from(via.is_some() && divergence.is_none());
+            report.divergences.extend(divergence);
+            drop(report);
+            refuse(status, &line, flushes)
         }
     }
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::answer::Answer;
 use super::exchange::{Asked, Happening, Written};
 use super::question::{Conversations, Returned, model_of, returned};
-use crate::model::{BlobHash, BlockKind, Body, Content, Event, HttpFrame};
+use crate::model::{BlobHash, BlockKind, Body, Content, Event, HttpFrame, Via};
 use crate::tape::http_event;
 use crate::transaction::beside::Aside;
 
@@ -35,16 +35,23 @@ pub(super) struct Telling {
     next: VecDeque<Aside>,
     waiting: Vec<Written>,
     count: u64,
+    /// In a fork, how what tools return comes about.
+    tools_via: Option<Via>,
 }
 
 #[derive(Debug)]
 struct Open {
     call: String,
     since: Instant,
+    via: Option<Via>,
 }
 
 impl Telling {
-    pub(super) fn new(heard: Receiver<(u64, Happening)>, woken: UnixStream) -> Self {
+    pub(super) fn new(
+        heard: Receiver<(u64, Happening)>,
+        woken: UnixStream,
+        tools_via: Option<Via>,
+    ) -> Self {
         Self {
             heard,
             woken,
@@ -55,6 +62,7 @@ impl Telling {
             next: VecDeque::new(),
             waiting: Vec::new(),
             count: 0,
+            tools_via,
         }
     }
 
@@ -64,10 +72,10 @@ impl Telling {
             self.waiting.push(written);
             return;
         }
-        let Some(Open { call, since }) = self.open.get(&number) else {
+        let Some(Open { call, since, via }) = self.open.get(&number) else {
             return;
         };
-        let (call, since) = (call.clone(), *since);
+        let (call, since, via) = (call.clone(), *since, *via);
         match happening {
             Happening::Asked(..) => {}
             Happening::Answered { status, headers } => {
@@ -75,7 +83,7 @@ impl Telling {
             }
             Happening::Chunk(bytes) => self.frame(&call, &HttpFrame::Chunk(bytes.to_vec())),
             Happening::Complete(answer, written) => {
-                self.complete(&call, since, *answer);
+                self.complete(&call, (since, via), *answer);
                 self.waiting.push(written);
             }
             Happening::Ended(cut) => {
@@ -97,6 +105,7 @@ impl Telling {
         let open = Open {
             call: call.clone(),
             since: Instant::now(),
+            via: asked.via,
         };
         self.open.insert(number, open);
         if let Some((dialect, document)) = &turn {
@@ -118,7 +127,10 @@ impl Telling {
                 request: body,
                 added: self.conversations.added(*dialect, document),
             };
-            self.tell(Event::new(request).in_call(&call));
+            // What nobody answers says so itself: no answer of it will.
+            let mut event = Event::new(request).in_call(&call);
+            event.head.via = asked.via.filter(|via| *via == Via::Unknown);
+            self.tell(event);
         }
         let frame = HttpFrame::Request {
             api: asked.api.as_str().to_owned(),
@@ -144,10 +156,12 @@ impl Telling {
             attachments: Vec::new(),
             detail: Value::Null,
         };
-        self.tell(Event::new(body).in_call(result.call));
+        let mut event = Event::new(body).in_call(result.call);
+        event.head.via = self.tools_via;
+        self.tell(event);
     }
 
-    fn complete(&mut self, call: &str, since: Instant, answer: Answer) {
+    fn complete(&mut self, call: &str, (since, via): (Instant, Option<Via>), answer: Answer) {
         let micros = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
         let is_called = |block: &&crate::model::ModelBlock| block.kind == BlockKind::ToolCall;
         let called: Vec<_> = answer
@@ -157,7 +171,9 @@ impl Telling {
             .filter_map(|block| Some((block.call.clone()?, block.text.clone(), block.data.clone())))
             .collect();
         let is_whole = answer.outcome == crate::model::Outcome::Ok;
-        self.tell(Event::new(answer.into_body(Some(micros))).in_call(call));
+        let mut event = Event::new(answer.into_body(Some(micros))).in_call(call);
+        event.head.via = via;
+        self.tell(event);
         // Nobody runs what was not said to its end.
         for (call, name, arguments) in called.into_iter().filter(|_| is_whole) {
             if self.tools.contains(&call) {

@@ -118,10 +118,11 @@ enum History {
 
 impl History {
     /// What is known of a tape that is looked at alone.
-    const fn of(header: &Header) -> Self {
-        match header.parent {
-            None => Self::Own,
-            Some(_) => Self::Unknown,
+    fn of(header: &Header) -> Self {
+        if header.shares_events() {
+            Self::Unknown
+        } else {
+            Self::Own
         }
     }
 }

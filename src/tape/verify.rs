@@ -165,7 +165,7 @@ impl IndexSink for Walk<'_> {
             offset: record.offset,
         };
         let event = decode_event(&line);
-        let is_fork = matches!(&event.body, Body::Tape(header) if header.parent.is_some());
+        let is_fork = matches!(&event.body, Body::Tape(header) if header.shares_events());
         self.is_alone |= is_fork && !self.bytes.is_stitched();
         self.knows_steps &= !self.is_alone;
         self.head(index, indexed, &line, place);

@@ -72,9 +72,13 @@ impl Account {
         let mut capture = Capture::workspace(workspace, options)?;
         let mut all = capture.covers();
         all.extend(covers);
+        let seen = begin.sandbox.seen_at.as_deref().unwrap_or(workspace);
+        let (parent, edit) = begin.fork.clone().unzip();
         let header = Header {
-            root: Some(workspace.to_string_lossy().into_owned()),
+            root: Some(seen.to_string_lossy().into_owned()),
             covers: all,
+            parent,
+            edit,
             ..Header::default()
         };
         let options = RecorderOptions {

@@ -27,7 +27,7 @@ use super::plan::{Fingerprint, Operation, Plan, Supply, Want};
 use super::{Committed, Pending, Preview, TransactionError, Workspace};
 use crate::capture::CaptureError;
 use crate::effects::{ConfigError, EffectError, RolledBack, Sent, Surroundings};
-use crate::model::{Body, Event, TapePath};
+use crate::model::{Body, Edit, Event, Parent, TapePath};
 use crate::sandbox::{self, ChangeSet, Exit, Missing, Sandbox, SandboxError};
 use crate::tape::{RecordError, Redacting};
 use crate::text::SafeText;
@@ -74,6 +74,8 @@ pub struct Begin {
     /// What is taken out before the tape is written; `None`: nothing. Only where no effect is
     /// made: one that waits is made from what the tape says of it.
     pub redacting: Option<Redacting>,
+    /// Of a fork that shares no event with its parent: which it left, and what is other in it.
+    pub fork: Option<(Parent, Edit)>,
 }
 
 /// An open transaction did not do what it was asked for. What it has done is still there, and

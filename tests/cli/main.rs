@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod agent;
+mod agent_forks;
 mod bad_input;
 mod bisects;
 mod checkouts;

@@ -14,7 +14,7 @@ use super::world::{Run, World, program_of_machine};
 
 /// The agent: asks, runs the tools that the model calls, asks again, and writes down what it
 /// heard, chunk by chunk.
-const AGENT: &str = r#"
+pub(super) const AGENT: &str = r#"
 import hashlib, http.client, json, os, socket, sys, urllib.parse, zlib
 base = urllib.parse.urlparse(os.environ["ANTHROPIC_BASE_URL"])
 heard = open("heard.txt", "w")
@@ -78,13 +78,13 @@ while True:
 "#;
 
 /// A model that says each of these bodies once, in chunks of so many bytes.
-struct Model {
-    address: String,
-    asked: Arc<AtomicUsize>,
+pub(super) struct Model {
+    pub(super) address: String,
+    pub(super) asked: Arc<AtomicUsize>,
 }
 
 impl Model {
-    fn saying(bodies: Vec<(Vec<u8>, &'static str)>) -> Self {
+    pub(super) fn saying(bodies: Vec<(Vec<u8>, &'static str)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(AtomicUsize::new(0));
@@ -124,7 +124,7 @@ impl Model {
     }
 }
 
-fn stream(blocks: &[Value]) -> Vec<u8> {
+pub(super) fn stream(blocks: &[Value]) -> Vec<u8> {
     let mut events =
         vec![json!({"type": "message_start", "message": {"model": "m", "content": []}})];
     for (index, block) in blocks.iter().enumerate() {
@@ -148,7 +148,7 @@ fn stream(blocks: &[Value]) -> Vec<u8> {
 }
 
 /// A model that has two files written, one after the other, and then says a word.
-fn model() -> Model {
+pub(super) fn model() -> Model {
     let write =
         |id: &str, path: &str, text: &str| json!({"id": id, "input": {"path": path, "text": text}});
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -162,7 +162,7 @@ fn model() -> Model {
 }
 
 /// Runs the agent, recorded, with these options.
-fn record(world: &World, options: &[&str], prompt: &str) -> Option<Run> {
+pub(super) fn record(world: &World, options: &[&str], prompt: &str) -> Option<Run> {
     let python = program_of_machine("python3")?;
     let mut program = world.program();
     program.env("ANTHROPIC_API_KEY", "k-3y");
@@ -189,7 +189,7 @@ fn skip(why: &str) {
     eprintln!("skipped: {why}");
 }
 
-fn world() -> World {
+pub(super) fn world() -> World {
     let world = World::new(&[]);
     world.put("project/README", "a project\n");
     world

@@ -1,6 +1,7 @@
 //! Tapes that must answer nothing: each with its own word, and before anything is served.
 
-use jukebox::models::{Api, Recorded, RecordedError, VolatileParts};
+use jukebox::models::{Api, Recorded, RecordedError};
+use jukebox::replay::request::VolatileParts;
 use jukebox::tape::{Tape, TapeBytes};
 
 use super::wire::{Endpoint, Running, answer};

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use jukebox::model::{Body, Event, Header, Outcome};
-use jukebox::models::{Api, Recorded, Report, Server, Source, Upstream, VolatileParts};
+use jukebox::models::{Api, Recorded, Report, Server, Source, Upstream};
+use jukebox::replay::request::VolatileParts;
 use jukebox::tape::{Recorder, RecorderOptions, Tape};
 use jukebox::transaction::beside::Beside as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -56,6 +56,7 @@ fn try_sets(seeds: std::ops::RangeInclusive<u64>) {
             prompt: None,
             covers: serde_json::Map::new(),
             redacting: None,
+            fork: None,
         };
         let mut transaction = Transaction::begin(&begin).unwrap();
         let before = tree(&workspace);

@@ -7,7 +7,7 @@ use super::super::failure::Failure;
 use super::super::fields;
 use super::super::output::{Output as Out, Style, warn};
 use crate::debugger::{
-    Altered, ForkEdit, ForkPlan, ForkThen, Forked, ForkedStep, MissRow, PlannedHow, Stopped,
+    Altered, ForkEdit, ForkPlan, Forked, ForkedStep, MissRow, PlannedHow, Stopped,
 };
 use crate::model::{Outcome, Via};
 use crate::text::{Align, SafeText, human, width};
@@ -91,14 +91,14 @@ pub(super) fn plan(
     Ok(())
 }
 
-fn say(out: &mut Out, words: &str) -> Result<(), Failure> {
+pub(super) fn say(out: &mut Out, words: &str) -> Result<(), Failure> {
     Ok(out.line(Style::Faint, &SafeText::line(&format!("  {words}")))?)
 }
 
 /// Says what became of a fork.
 pub(super) fn forked(
     forked: &Forked,
-    then: &ForkThen,
+    then: &str,
     parent: &str,
     out: &mut Out,
 ) -> Result<(), Failure> {
@@ -125,7 +125,7 @@ pub(super) fn forked(
     let path = forked.path.display();
     out.line(Style::Strong, &SafeText::line(&format!("fork: {path}")))?;
     let mut next = format!("next: `jukebox open {path}`, `jukebox compare {parent} {path}`");
-    if matches!(forked.stopped, Stopped::ModelMustSpeak(_)) && *then == ForkThen::Stop {
+    if matches!(forked.stopped, Stopped::ModelMustSpeak(_)) && then == "stop" {
         next.push_str("; --then script:FILE goes on with answers of yours");
     }
     out.line(Style::Faint, &SafeText::line(&next))?;
@@ -203,7 +203,7 @@ pub(super) fn plan_value(plan: &ForkPlan, volatile: &[String]) -> Value {
     })
 }
 
-pub(super) fn value(forked: &Forked, then: &ForkThen, parent: &str) -> Value {
+pub(super) fn value(forked: &Forked, then: &str, parent: &str) -> Value {
     let edit = &forked.edit;
     let shares = forked.shares().into_iter();
     let shares = shares.map(|(via, count)| (via.as_str().to_owned(), count.into()));
@@ -218,7 +218,7 @@ pub(super) fn value(forked: &Forked, then: &ForkThen, parent: &str) -> Value {
             "path": edit.path.as_ref().map(crate::model::TapePath::to_text),
             "title": edit.title,
         },
-        "then": then.as_str(),
+        "then": then,
         "steps": forked.steps.iter().map(step_value).collect::<Vec<_>>(),
         "shares": shares.collect::<Map<String, Value>>(),
         "stopped": {"why": forked.stopped.as_str(), "message": forked.stopped.to_string()},

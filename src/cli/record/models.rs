@@ -24,18 +24,36 @@ pub(super) struct ModelArgs {
     /// Answer from this tape, and reach nothing
     #[arg(long, value_name = "TAPE", requires = "model", help_heading = WITH_MODELS)]
     from: Option<PathBuf>,
-    /// A part of requests that differs from run to run by itself, such as /messages/0/content
+    /// A part of requests that differs from run to run by itself: a place such as
+    /// /messages/0/content, or root, ids, times, durations, temporary-paths
     #[arg(long, value_name = "PATH", requires = "model", help_heading = WITH_MODELS)]
     volatile: Vec<String>,
 }
 
-fn upstream(text: &str) -> Result<Upstream, String> {
+pub(in crate::cli) fn upstream(text: &str) -> Result<Upstream, String> {
     let (api, address) = text.split_once('=').ok_or("it is API=URL")?;
     let api = Api::parse(api).ok_or_else(|| {
         let known = Api::ALL.map(Api::as_str).join(" or ");
         format!("`{api}` is no API that is known: {known}")
     })?;
     Upstream::new(api, address).map_err(|error| error.to_string())
+}
+
+/// Where the caller's own variables say that an endpoint is, and else the company's own.
+pub(in crate::cli) fn own_upstream(api: Api, around: &Environment) -> Result<Upstream, Failure> {
+    let mut variable = around
+        .variables
+        .iter()
+        .filter(|(name, value)| name.as_os_str() == api.variable() && !value.is_empty());
+    let address = variable.next().map(|(_, value)| value.to_string_lossy());
+    let address = address.as_deref().unwrap_or(api.official());
+    Upstream::new(api, address).map_err(|error| {
+        Failure::unusable(format!(
+            "{}: {error}; nothing was run: {}=URL names another",
+            api.variable(),
+            api.as_str()
+        ))
+    })
 }
 
 impl ModelArgs {
@@ -56,19 +74,7 @@ impl ModelArgs {
         }
         let mut upstreams = Vec::new();
         for api in Api::ALL {
-            let variable = around.variables.iter();
-            let mut variable = variable
-                .filter(|(name, value)| name.as_os_str() == api.variable() && !value.is_empty());
-            let address = variable.next().map(|(_, value)| value.to_string_lossy());
-            let address = address.as_deref().unwrap_or(api.official());
-            let upstream = Upstream::new(api, address).map_err(|error| {
-                Failure::unusable(format!(
-                    "{}: {error}; nothing was run: --upstream {}=URL names another",
-                    api.variable(),
-                    api.as_str()
-                ))
-            })?;
-            upstreams.push(upstream);
+            upstreams.push(own_upstream(api, around)?);
         }
         let from = ModelsFrom::Endpoints(upstreams);
         Ok(Some(Models { from, volatile }))
@@ -80,6 +86,7 @@ impl ModelArgs {
             answered,
             recorded,
             divergences,
+            ..
         } = report;
         if self.from.is_none() {
             warn(&format!(

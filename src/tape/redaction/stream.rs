@@ -2,12 +2,15 @@
 //!
 //! What may be the beginning of a secret at the end of a frame waits for the next frame of
 //! the same stream, or for the event that ends it; every frame stays an event of its own.
+//!
+//! The chunks of an exchange with a model are answered again to the byte, so nothing of them
+//! waits: a secret that is cut by the border of two of them is not found there.
 
 use std::collections::BTreeMap;
 
 use crate::model::{Body, Event, Head, Kind};
 use crate::redact::Redaction;
-use crate::tape::wire::v1::{frame_bytes, put_frame_bytes};
+use crate::tape::wire::v1::{HTTP, frame_bytes, put_frame_bytes};
 
 /// The end of a stream's text that waits.
 #[derive(Debug)]
@@ -54,7 +57,8 @@ impl Streams {
         let has_held = held.is_some();
         let mut bytes = held.map_or_else(Vec::new, |held| held.bytes);
         bytes.extend_from_slice(&new);
-        let end = if is_last {
+        let [_, _, stream, _] = &name;
+        let end = if is_last || stream.as_deref() == Some(HTTP) {
             bytes.len()
         } else {
             texts.settled(&bytes)

@@ -101,6 +101,7 @@ impl Holder {
             prompt: None,
             covers: serde_json::Map::new(),
             redacting: None,
+            fork: None,
         })?;
         let socket = runtime.join(&setup.id);
         let listen = || {
