@@ -151,12 +151,11 @@ impl Answers {
     }
 
     fn endpoint(&self, api: Api) -> Next<'_> {
-        match self.by_api.get(&api) {
-            Some(upstream) => Next::Endpoint(upstream),
-            None => {
-                let line = format!("no address of {} was named", api.as_str());
-                Next::Nobody(StatusCode::NOT_FOUND, line, None)
-            }
+        if let Some(upstream) = self.by_api.get(&api) {
+            Next::Endpoint(upstream)
+        } else {
+            let line = format!("no address of {} was named", api.as_str());
+            Next::Nobody(StatusCode::NOT_FOUND, line, None)
         }
     }
 }
