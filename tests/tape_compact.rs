@@ -34,8 +34,13 @@ fn every_fixture_says_the_same_when_it_is_compacted() {
         let before = fs::read(&path).unwrap();
         let old = Tape::open(&path, &mut ()).unwrap();
         let target = directory.path().join(path.file_name().unwrap());
-        let compacted = compact(&old, &target, &CompactOptions::default())
-            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let compacted = match compact(&old, &target, &CompactOptions::default()) {
+            Err(error) if path.ends_with("fork.jsonl") => {
+                assert!(error.to_string().contains("only with what it shares"));
+                continue;
+            }
+            compacted => compacted.unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+        };
         assert!(compacted.after <= compacted.before, "{}", path.display());
         assert_eq!(
             fs::read(&path).unwrap(),

@@ -6,18 +6,18 @@ use crate::{Screen, demo};
 fn it_is_the_line_of_the_tape_and_follows_the_playhead() {
     let mut screen = Screen::open(&demo("bug-hunt"), 120, 40);
     screen.keys(": 2 2 Enter 3 z v v v");
-    screen.shows("3 Event 47");
+    screen.shows("3 Event 55");
     screen.shows("tool.result  written");
     screen.shows("event 3/3 of the step");
-    screen.shows("\"seq\": 47,");
+    screen.shows("\"seq\": 55,");
     screen.shows("\"kind\": \"tool.result\",");
     screen.shows("\"output\": \"written\"");
     // Event by event, inside the step.
     screen.keys(",");
-    screen.shows("3 Event 46");
+    screen.shows("3 Event 54");
     screen.shows("event 2/3 of the step");
     screen.keys(", ,");
-    screen.hides("\"seq\": 46,");
+    screen.hides("\"seq\": 54,");
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn it_can_be_read_on_every_screen() {
     for (columns, rows) in [(160, 45), (100, 30), (60, 20)] {
         let mut screen = Screen::open(&demo("bug-hunt"), columns, rows);
         screen.keys(": 2 2 Enter 3 v v v");
-        screen.shows("3 Event 47");
-        screen.shows("\"seq\": 47,");
+        screen.shows("3 Event 55");
+        screen.shows("\"seq\": 55,");
     }
 }

@@ -61,12 +61,18 @@ fn keys_of_all_but(left_out: &[ActionId]) -> Vec<Key> {
 
 /// Presses any keys of the table and looks at every frame.
 pub(crate) fn walk<R: Run>(screen: &mut Screen<R>, seed: u64, length: usize) {
-    let keys = keys_of_all_but(&[&[ActionId::Quit], &ENDS[..]].concat());
+    let keys = keys_of_all_but(&[&[ActionId::Quit], &ASKED[..]].concat());
     walk_with(screen, &keys, seed, length);
 }
 
-/// The ends of a transaction have walks of their own.
-const ENDS: [ActionId; 3] = [ActionId::Commit, ActionId::RollBack, ActionId::Confirm];
+/// What is asked about before it is done, such as the ends of a transaction, has tests of its
+/// own.
+const ASKED: [ActionId; 4] = [
+    ActionId::Commit,
+    ActionId::RollBack,
+    ActionId::Confirm,
+    ActionId::Fork,
+];
 
 pub(crate) fn walk_with<R: Run>(screen: &mut Screen<R>, keys: &[Key], seed: u64, length: usize) {
     let mut random = Random(seed + 1);
@@ -177,7 +183,7 @@ fn check_place<R: Run>(walked: &mut Screen<R>, fresh: &mut Screen<R>) {
 
 #[test]
 fn a_place_looks_the_same_whatever_the_way_there() {
-    let keys = keys_of_all_but(&[&SET_BY_HAND[..], &ENDS].concat());
+    let keys = keys_of_all_but(&[&SET_BY_HAND[..], &ASKED].concat());
     for (seed, (columns, rows)) in SIZES.into_iter().enumerate() {
         let seed = seed as u64;
         let mut walked = Screen::new(columns, rows, 212);
@@ -195,7 +201,7 @@ fn a_place_looks_the_same_whatever_the_way_there() {
 
 #[test]
 fn sizes_come_and_go_and_the_place_stays_as_it_was() {
-    let keys = keys_of_all_but(&[&SET_BY_HAND[..], &ENDS].concat());
+    let keys = keys_of_all_but(&[&SET_BY_HAND[..], &ASKED].concat());
     let mut random = Random(11);
     for name in TAPES {
         let mut walked = Screen::open(&demo(name), 100, 30);

@@ -163,7 +163,7 @@ fn a_command_that_is_recorded_holds_its_transaction_by_itself() {
     let ran = world.txn(&format!("commit {id} --yes"));
     assert_eq!(ran.code, 3);
     assert!(
-        ran.err.contains("held by the command that it records"),
+        ran.err.contains("is that of a `jukebox record` that runs"),
         "{}",
         ran.err
     );

@@ -1,6 +1,7 @@
 //! The column beside an open file that says which step wrote each line, and the chosen line.
 
 use crate::debugger::{BlameOrigin, BlameView};
+use crate::text::SafeText;
 use crate::tui::held::Held;
 use crate::tui::job::Answered;
 
@@ -13,6 +14,8 @@ pub(in crate::tui) struct BlameColumn {
     pub(in crate::tui) here: usize,
     /// Columns that the longest step takes.
     pub(in crate::tui) digits: usize,
+    /// Why nothing is known, as it was said: not again each time the run grows.
+    pub(in crate::tui) said: Option<SafeText>,
 }
 
 impl BlameColumn {

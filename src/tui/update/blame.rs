@@ -92,10 +92,11 @@ impl App {
             Ok(_) => None,
             Err(why) => Some(why.clone()),
         };
-        if blame.take(generation, told)
-            && let Some(why) = why
-        {
-            let why: SafeText = why;
+        if !blame.take(generation, told) || blame.said == why {
+            return;
+        }
+        blame.said.clone_from(&why);
+        if let Some(why) = why {
             self.say(Tone::Plain, why.as_str());
         }
     }

@@ -226,11 +226,13 @@ impl App {
         match refreshed {
             Err(why) => self.say(Tone::Error, &why.to_string()),
             Ok(Refresh::Unchanged) => {}
-            Ok(Refresh::Grew { .. }) => {
+            Ok(Refresh::Grew { events }) => {
                 self.file.is_gone = false;
                 self.outdate();
                 let is_free = |way: &UnderWay| way.errand == Errand::Follow;
-                if self.travel.follow == Follow::Sticking
+                // Nothing new is no reason to leave the branch that was gone to.
+                if events > 0
+                    && self.travel.follow == Follow::Sticking
                     && self.travel.under_way.as_ref().is_none_or(is_free)
                 {
                     self.go_to_place(Place::END, Errand::Follow);
