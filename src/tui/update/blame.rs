@@ -1,7 +1,6 @@
 //! Who wrote the lines of the open file: shown, and gone to.
 
 use crate::debugger::{BlameOrigin, BlameView};
-use crate::text::SafeText;
 use crate::tui::app::{App, Tone};
 use crate::tui::document::DocumentRow;
 use crate::tui::job::Answered;
