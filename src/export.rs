@@ -1,7 +1,7 @@
 //! Test cases: a tool call that failed, kept with the files that it needs, to be made again.
 //!
 //! A [`Case`] is made from a recorded call by the façade, written below a new directory
-//! ([`write`](fn@write)), read back ([`read`](fn@read)), and made again ([`check`]): the failure
+//! ([`write`](fn@write)), read back ([`read`](fn@read)), and made again ([`check`](fn@check)): the failure
 //! is still there, it is gone, it is another one, or nothing could be compared. [`format`](mod@format)
 //! says what lies in the directory.
 //!

@@ -2,7 +2,7 @@
 //!
 //! What comes after the edit is the tape's where that is certain, is computed where it can
 //! be, and ends where nobody knows. Each answer says how it came about
-//! ([`Via`](crate::model::Via)):
+//! ([`Via`]):
 //!
 //! * **A call** takes the recorded answer if it is the recorded call and whatever it could see
 //!   is as it was: of a tool that looks at one path that path, of a command all files. Else
