@@ -9,13 +9,13 @@ mod bench;
 mod editable;
 mod plan;
 
-use std::fs;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::begun::Begun;
 use super::{BeginForkError, BegunFork, Debugger, OpenError, OpenOptions, Source, Spot, StepRow};
 use crate::model::{Content, Edit, EditOf, Event, FileChange, FileOp, Seq, TapePath, Via};
 use crate::replay::fork::{self as engine, Change, Fork, Then};
@@ -217,7 +217,7 @@ impl Debugger {
         let out = options.out.as_deref();
         let BegunFork { recorder, path } =
             self.begin_fork(shared, described.clone(), out, recording)?;
-        let begun = Begun(Some(path.clone()));
+        let begun = Begun::at(path.clone());
         let mut script;
         let then = match &options.then {
             ForkThen::Stop => Then::Stop,
@@ -364,21 +364,4 @@ fn title_of(edited: &Output) -> String {
     };
     let line = words.lines().next().unwrap_or_default();
     line.chars().take(LONGEST).collect()
-}
-
-/// A fork that was begun. Dropped before it is made, it is removed again.
-struct Begun(Option<PathBuf>);
-
-impl Begun {
-    fn keep(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        if let Some(path) = &self.0 {
-            let _ = fs::remove_file(path);
-        }
-    }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use super::begun::Begun;
 use super::behind::{Behind, Task};
 use super::open::Opened;
 use super::{OpenError, OpenOptions, Source};
@@ -107,25 +108,6 @@ pub fn import(
     Ok(report)
 }
 
-/// A tape that was begun. Dropped before it is whole, it is removed again: it would pass for
-/// the whole run. A file that was there before is never touched.
-#[derive(Default)]
-struct Begun(Option<PathBuf>);
-
-impl Begun {
-    fn keep(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        if let Some(path) = &self.0 {
-            let _ = fs::remove_file(path);
-        }
-    }
-}
-
 /// Imports a transcript into memory, to see what the import makes of it.
 pub fn import_report(
     source: Source,
@@ -189,7 +171,7 @@ impl Surveyed<'_> {
         tell: &mut Tell<'_>,
     ) -> Result<Report, ImportError> {
         let recorder = Recorder::create(out, self.survey.header(), recorder_options())?;
-        begun.0 = Some(out.to_owned());
+        *begun = Begun::at(out.to_owned());
         self.import_with(recorder, tell)
     }
 

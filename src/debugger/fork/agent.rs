@@ -10,6 +10,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use super::super::begun::Begun;
 use super::super::command::{CommandOptions, CommandRun, LeftRun};
 use super::super::models::{OtherAnswer, Prepared};
 use super::super::sandbox::Backend;
@@ -156,7 +157,7 @@ impl Debugger {
             models: None,
             redacting: agent.redacting,
         };
-        let begun = super::Begun(Some(path.clone()));
+        let begun = Begun::at(path.clone());
         let mut run = CommandRun::begin_with(command, Some(models), Some(left))
             .map_err(AgentFailure::Command)?;
         let exit = run.exec(sink).map_err(AgentFailure::Command)?;
