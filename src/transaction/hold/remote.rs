@@ -80,7 +80,7 @@ pub enum HoldError {
     #[error("a command runs in the transaction")]
     Busy,
     /// Its holder ended while it was asked.
-    #[error("the process that holds the transaction was killed")]
+    #[error("the process that held the transaction ended before it answered")]
     Lost,
     /// Its holder cannot be started or reached.
     #[error("the process that holds the transaction cannot be reached: {0}")]
@@ -267,7 +267,7 @@ impl Held {
                         reply => Err(unwanted(reply)),
                     };
                 }
-                None => return Err(self.unheard(HoldError::Lost)),
+                None => return Err(HoldError::Lost),
             }
         }
     }
@@ -283,10 +283,10 @@ impl Held {
     fn ask(&self, request: &Request) -> Result<Reply, HoldError> {
         let stream = self.connect(request, None)?;
         let reply = wire::hear(&stream).map_err(HoldError::Talk)?;
-        reply.ok_or_else(|| self.unheard(HoldError::Lost))
+        reply.ok_or(HoldError::Lost)
     }
 
-    /// Why nobody answers: it may have been ended by somebody else meanwhile.
+    /// Why nobody is there to be asked: it may have been ended by somebody else meanwhile.
     fn unheard(&self, error: HoldError) -> HoldError {
         let id = self.entry.id.clone();
         match self.registry.find(&id) {
