@@ -79,7 +79,8 @@ code, what it said, what it did to files. It is there as a whole or not at all, 
 is there is written over. Nothing is run.
 
 A case holds no date, and no path of the place where it was recorded: the words {root} and {home}
-stand for them. What was recorded is data in it, and never a part of a program: test.sh,
+stand for them in the call and in what it said. Files are kept as they were, whatever they hold,
+and secrets are not taken out: export from what `jukebox redact` wrote. What was recorded is data in it, and never a part of a program: test.sh,
 test_case.py and case.rs are the same in every case. They hand it to `jukebox test`, which the
 variable JUKEBOX may name; JUKEBOX_WITH names a directory for its --with.
 
