@@ -9,6 +9,7 @@
 
 mod agents;
 mod begin_fork;
+mod begun;
 mod behind;
 mod bisect;
 mod blame;

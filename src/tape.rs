@@ -63,4 +63,6 @@ pub use scan::{Record, ScanEnd, ScanSink, scan};
 pub use stitched::Stitched;
 pub use verify::{ContentStats, SnapshotStats, Verified, VerifyStats, verify};
 pub use watch::Watch;
-pub use wire::v1::{HTTP, effect_event, effect_of, frame_event, frame_of, http_event, http_frame};
+pub use wire::v1::{
+    HTTP, effect_event, effect_of, frame_event, frame_of, http_event, http_frame, later_of,
+};

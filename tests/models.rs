@@ -14,5 +14,7 @@ mod assembly;
 mod exchanges;
 #[path = "models/fails_closed.rs"]
 mod fails_closed;
+#[path = "models/redacted.rs"]
+mod redacted;
 #[path = "models/wire.rs"]
 mod wire;

@@ -4,6 +4,7 @@
 //! every fork. In a fork, one answer is another one, and what was recorded behind it answers
 //! nothing.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -12,7 +13,7 @@ use super::api::{Api, Dialect};
 use super::spoken;
 use crate::model::{Body, HttpFrame, Kind, ModelBlock, Problem, Seq};
 use crate::replay::request::{self, Miss, VolatileParts};
-use crate::tape::{BlobError, BlobSource as _, Tape, http_frame};
+use crate::tape::{BlobError, BlobSource as _, Tape, http_frame, later_of};
 
 /// A tape that no request can be answered from.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +59,8 @@ pub struct Recorded {
 struct Exchange {
     call: String,
     seq: Seq,
+    /// Of which pieces of the body bytes stand in later frames, and how many.
+    late: VecDeque<(usize, usize)>,
     api: Api,
     asked: Asked,
     reply: RecordedReply,
@@ -93,6 +96,35 @@ pub struct RecordedReply {
     pub chunks: Vec<Arc<[u8]>>,
     /// Why the body is not whole, or the answer is not there; `None`: it is.
     pub cut: Option<String>,
+}
+
+impl Exchange {
+    /// Takes a frame of the body. What stood at the ends of earlier pieces comes first, where a
+    /// secret might have begun there.
+    fn piece(&mut self, mut bytes: &[u8], later: usize) {
+        let chunks = &mut self.reply.chunks;
+        let has_late = !self.late.is_empty();
+        while let Some((at, missing)) = self.late.front_mut() {
+            let (end, rest) = bytes.split_at((*missing).min(bytes.len()));
+            if let Some(chunk) = chunks.get_mut(*at) {
+                *chunk = [chunk, end].concat().into();
+            }
+            bytes = rest;
+            *missing -= end.len();
+            if *missing > 0 {
+                break;
+            }
+            self.late.pop_front();
+        }
+        // A frame that was only added for what was late is no piece.
+        if has_late && bytes.is_empty() && later == 0 {
+            return;
+        }
+        if later > 0 {
+            self.late.push_back((chunks.len(), later));
+        }
+        chunks.push(bytes.into());
+    }
 }
 
 /// Why a request has no answer.
@@ -135,10 +167,13 @@ impl Recorded {
             let (Some(frame), Some(call)) = (http_frame(&event), &event.head.call) else {
                 return Err(RecordedError::Odd(seq));
             };
-            recorded.take(tape, seq, call, frame)?;
+            recorded.take(tape, seq, call, (frame, later_of(&event)))?;
         }
         if recorded.exchanges.is_empty() {
             return Err(RecordedError::Nothing);
+        }
+        for exchange in &mut recorded.exchanges {
+            exchange.reply.chunks.retain(|chunk| !chunk.is_empty());
         }
         Ok(recorded)
     }
@@ -148,7 +183,7 @@ impl Recorded {
         tape: &Tape,
         seq: Seq,
         call: &str,
-        frame: HttpFrame,
+        (frame, later): (HttpFrame, usize),
     ) -> Result<(), RecordedError> {
         if let HttpFrame::Request {
             api,
@@ -167,6 +202,7 @@ impl Recorded {
             self.exchanges.push(Exchange {
                 call: call.to_owned(),
                 seq,
+                late: VecDeque::new(),
                 api: Api::parse(&api).ok_or(RecordedError::Odd(seq))?,
                 asked: Asked { method, path, body },
                 reply: RecordedReply {
@@ -179,12 +215,13 @@ impl Recorded {
         }
         let mut backwards = self.exchanges.iter_mut().rev();
         let exchange = backwards.find(|exchange| exchange.call == call);
-        let reply = &mut exchange.ok_or(RecordedError::Odd(seq))?.reply;
+        let exchange = exchange.ok_or(RecordedError::Odd(seq))?;
+        let reply = &mut exchange.reply;
         match frame {
             HttpFrame::Answer { status, headers } if reply.head.is_none() => {
                 reply.head = Some((status, headers));
             }
-            HttpFrame::Chunk(bytes) if reply.head.is_some() => reply.chunks.push(bytes.into()),
+            HttpFrame::Chunk(bytes) if reply.head.is_some() => exchange.piece(&bytes, later),
             HttpFrame::End { cut } => reply.cut = cut,
             _ => return Err(RecordedError::Odd(seq)),
         }

@@ -1,16 +1,14 @@
 //! Streams: text that comes in frames, cut wherever it was when it was read.
 //!
 //! What may be the beginning of a secret at the end of a frame waits for the next frame of
-//! the same stream, or for the event that ends it; every frame stays an event of its own.
-//!
-//! The chunks of an exchange with a model are answered again to the byte, so nothing of them
-//! waits: a secret that is cut by the border of two of them is not found there.
+//! the same stream, or for the event that ends it; every frame stays an event of its own, and
+//! says how many of its bytes came later, so that borders that mean something are found again.
 
 use std::collections::BTreeMap;
 
 use crate::model::{Body, Event, Head, Kind};
 use crate::redact::Redaction;
-use crate::tape::wire::v1::{HTTP, frame_bytes, put_frame_bytes};
+use crate::tape::wire::v1::{frame_bytes, later_in, put_frame_bytes, put_later};
 
 /// The end of a stream's text that waits.
 #[derive(Debug)]
@@ -57,8 +55,7 @@ impl Streams {
         let has_held = held.is_some();
         let mut bytes = held.map_or_else(Vec::new, |held| held.bytes);
         bytes.extend_from_slice(&new);
-        let [_, _, stream, _] = &name;
-        let end = if is_last || stream.as_deref() == Some(HTTP) {
+        let end = if is_last {
             bytes.len()
         } else {
             texts.settled(&bytes)
@@ -68,6 +65,7 @@ impl Streams {
         if has_held || !rest.is_empty() || without.is_some() {
             put_frame_bytes(fields, without.as_deref().unwrap_or(&bytes));
         }
+        put_later(fields, later_in(fields) + rest.len().min(new.len()));
         if !rest.is_empty() {
             let frame = event.clone();
             self.held.insert(name, Held { frame, bytes: rest });
@@ -103,6 +101,7 @@ impl Streams {
             frame.extra.clear();
             if let Body::Other { fields, .. } = &mut frame.body {
                 put_frame_bytes(fields, &held.bytes);
+                put_later(fields, 0);
             }
             frame
         })

@@ -25,9 +25,9 @@ pub use directory::{
 };
 pub use effect::{effect_event, effect_of};
 pub use encode::{Draft, Encoded, Stored, encode_event, parent_value};
-pub use exchange::{HTTP, http_event, http_frame};
+pub use exchange::{HTTP, http_event, http_frame, later_of};
 pub use given::{Fault, decode_given};
 pub use head::{Enc, RawHead};
 pub use line::{Line, LineError, parse_record};
 pub use scan::{FieldPlace, find_fields, read_fields, scan_head, scan_head_into};
-pub use stream::{frame_bytes, frame_event, frame_of, put_frame_bytes};
+pub use stream::{frame_bytes, frame_event, frame_of, later_in, put_frame_bytes, put_later};

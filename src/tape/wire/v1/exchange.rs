@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value, json};
 
-use super::stream::frame_event;
+use super::stream::{frame_event, later_in};
 use crate::model::{BlobHash, Body, Event, HttpFrame, Kind};
 
 /// The name of such frames.
@@ -87,6 +87,14 @@ pub fn http_frame(event: &Event) -> Option<HttpFrame> {
             cut: Some(text("why").unwrap_or_default()),
         }),
         _ => None,
+    }
+}
+
+/// How many bytes of a frame stand in a later one.
+pub fn later_of(event: &Event) -> usize {
+    match &event.body {
+        Body::Other { fields, .. } => later_in(fields),
+        _ => 0,
     }
 }
 

@@ -42,6 +42,23 @@ pub fn frame_bytes(fields: &Map<String, Value>) -> Option<Vec<u8>> {
     }
 }
 
+/// Says that so many bytes of a frame stand in a later one; 0: none do.
+pub fn put_later(fields: &mut Map<String, Value>, bytes: usize) {
+    if bytes > 0 {
+        fields.insert("later".to_owned(), bytes.into());
+    } else {
+        fields.remove("later");
+    }
+}
+
+/// How many bytes of a frame stand in a later one.
+pub fn later_in(fields: &Map<String, Value>) -> usize {
+    let bytes = fields.get("later").and_then(Value::as_u64);
+    bytes
+        .and_then(|bytes| usize::try_from(bytes).ok())
+        .unwrap_or(0)
+}
+
 /// The text of a frame and the stream it came from; `None` if the event is none, or its data
 /// is no text.
 pub fn frame_of(event: &Event) -> Option<(&str, &str)> {
