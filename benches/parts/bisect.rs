@@ -39,7 +39,7 @@ pub(crate) fn run() -> Result {
             program: PathBuf::from(env!("CARGO_BIN_EXE_jukebox")),
             home: None,
             hidden: Vec::new(),
-            temporary: PathBuf::from(env!("CARGO_TARGET_TMPDIR")),
+            temporary: std::env::temp_dir(),
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
         },
         timeout: None,

@@ -1,8 +1,8 @@
 //! Writing below one directory, and nowhere else.
 //!
 //! Each component is opened in the one before it, as a directory and never as a link, so
-//! what anybody puts in its place meanwhile is refused, not followed. Files are made new,
-//! and modes are set on what was opened. Only portable calls: nothing here needs `openat2`.
+//! what anybody puts in its place meanwhile is refused, not followed. Files are made new, or
+//! were made here before; modes are set on what was opened. Only portable calls: nothing here needs `openat2`.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -171,17 +171,27 @@ impl Beneath {
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let at_first = mode.map_or(NEW_FILE, |_| PRIVATE_FILE);
         let file = rustix::fs::openat(directory, path.name(), flags, at_first).map_err(at_entry)?;
-        let mut file = File::from(file);
-        let written = file.write_all(bytes).and_then(|()| match mode {
-            Some(mode) => Ok(rustix::fs::fchmod(&file, permissions(mode))?),
-            None => Ok(()),
-        });
-        written.map_err(|error| {
-            // Half a file is worse than none. If it cannot be taken back, the row still
-            // says that it was not written.
-            let _ = rustix::fs::unlinkat(directory, path.name(), AtFlags::empty());
-            refusal(error)
-        })
+        fill(directory, path, file, mode, bytes)
+    }
+
+    /// Gives a file that was made here other bytes, and this mode if one is known. A new file
+    /// would cost several times as much, and no program has this one open.
+    pub(super) fn write_over(
+        &mut self,
+        path: &TapePath,
+        mode: Option<u32>,
+        bytes: &[u8],
+    ) -> Result<(), Refusal> {
+        let directory = self.enter_parent(path)?;
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::openat(directory, path.name(), flags, Mode::empty()) {
+            Ok(file) => fill(directory, path, file, mode, bytes),
+            // Its own mode forbids it.
+            Err(_) => {
+                self.take_away(path, false)?;
+                self.make_file(path, mode, bytes)
+            }
+        }
     }
 
     /// Makes a new link with this text, wherever it leads.
@@ -234,6 +244,32 @@ impl Beneath {
         }
         Ok(self.open.last().map_or(&self.root, |(_, open)| open))
     }
+}
+
+/// Makes these the bytes and the mode of a file.
+fn fill(
+    directory: &OwnedFd,
+    path: &TapePath,
+    file: OwnedFd,
+    mode: Option<u32>,
+    bytes: &[u8],
+) -> Result<(), Refusal> {
+    let mut file = File::from(file);
+    // Cut behind the bytes, not emptied before them: some file systems write a file that was
+    // emptied to the disk at once.
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| file.set_len(bytes.len() as u64));
+    let written = written.and_then(|()| match mode {
+        Some(mode) => Ok(rustix::fs::fchmod(&file, permissions(mode))?),
+        None => Ok(()),
+    });
+    written.map_err(|error| {
+        // Half a file is worse than none. If it cannot be taken back, the row still says that
+        // it was not written.
+        let _ = rustix::fs::unlinkat(directory, path.name(), AtFlags::empty());
+        refusal(error)
+    })
 }
 
 fn open_directory(

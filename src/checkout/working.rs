@@ -1,8 +1,9 @@
 //! A tree on disk that becomes another by what differs between the two.
 //!
 //! What is written and what is not is decided as a [`Plan`](super::Plan) decides it. A step
-//! from tree to tree costs what differs: nothing that stays is looked at. Directories get
-//! their modes, and stay open to their owner, so that what is in them can be changed.
+//! from tree to tree costs what differs: nothing that stays is looked at, and a file that becomes
+//! another is written over where it stands. Directories get their modes, and stay open to their
+//! owner, so that what is in them can be changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -64,8 +65,11 @@ impl WorkingTree {
             }
         }
         // Children stand behind what they are in.
+        let mut kept = HashSet::new();
         for path in touched.iter().rev() {
-            self.take_away(path, &changes)?;
+            if self.take_away(path, &changes)? == Left::Kept {
+                kept.insert(path.clone());
+            }
         }
         for (path, entry) in changes {
             match entry {
@@ -88,7 +92,7 @@ impl WorkingTree {
             if tell(progress).is_break() {
                 return Err(CheckoutError::BrokenOff { written: done, of });
             }
-            self.put(path, blobs, done)?;
+            self.put(path, kept.contains(path), blobs, done)?;
         }
         Ok(())
     }
@@ -127,36 +131,39 @@ impl WorkingTree {
         below.cloned().collect()
     }
 
+    /// Takes away what has to go before a path can be what is said of it.
     fn take_away(
         &mut self,
         path: &TapePath,
         changes: &BTreeMap<TapePath, Option<Entry>>,
-    ) -> Result<(), CheckoutError> {
+    ) -> Result<Left, CheckoutError> {
         let Some(placed) = self
             .placed
             .get(path)
             .filter(|placed| placed.skipped.is_none())
         else {
-            return Ok(());
+            return Ok(Left::Nothing);
         };
-        let is_directory = placed.entry.item == Item::Directory;
         let entry = changes.get(path).and_then(Option::as_ref);
         let stays = entry.is_some_and(|entry| {
-            let skipped = decide(entry, &self.links, OutsideLinks::Skip);
-            entry.item == Item::Directory && skipped.is_none()
+            decide(entry, &self.links, OutsideLinks::Skip).is_none()
+                && becomes(&placed.entry, entry)
         });
-        if is_directory && stays {
-            return Ok(());
+        if stays {
+            return Ok(Left::Kept);
         }
+        let is_directory = placed.entry.item == Item::Directory;
         match self.beneath.take_away(path, is_directory) {
-            Ok(()) | Err(Refusal::Entry(_)) => Ok(()),
+            Ok(()) | Err(Refusal::Entry(_)) => Ok(Left::Nothing),
             Err(Refusal::Disk(source)) => Err(CheckoutError::Stopped { written: 0, source }),
         }
     }
 
+    /// Makes a path what is said of it. Where something `is_there`, it becomes that.
     fn put(
         &mut self,
         path: &TapePath,
+        is_there: bool,
         blobs: &dyn BlobSource,
         written: usize,
     ) -> Result<(), CheckoutError> {
@@ -170,6 +177,13 @@ impl WorkingTree {
         let entry = &placed.entry;
         let done = match &entry.item {
             Item::Directory => self.beneath.make_open_directory(&entry.path, entry.mode),
+            Item::File(Some(hash)) if is_there => match blobs.blob(hash) {
+                Ok(bytes) => self.beneath.write_over(path, entry.mode, &bytes),
+                Err(error) => self
+                    .beneath
+                    .take_away(path, false)
+                    .and(Err(Refusal::Entry(Skipped::unreadable(error)))),
+            },
             _ => super::plan::put(&mut self.beneath, entry, blobs),
         };
         match done {
@@ -186,6 +200,24 @@ impl WorkingTree {
 impl std::fmt::Debug for WorkingTree {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WorkingTree").finish_non_exhaustive()
+    }
+}
+
+/// What stands at a path before what is said of it is put there.
+#[derive(PartialEq)]
+enum Left {
+    Nothing,
+    /// What was there, which becomes the other.
+    Kept,
+}
+
+/// Whether one entry can become another where it stands. A file whose mode is no longer known
+/// cannot: it would keep the one it has.
+const fn becomes(before: &Entry, after: &Entry) -> bool {
+    match (&before.item, &after.item) {
+        (Item::Directory, Item::Directory) => true,
+        (Item::File(_), Item::File(_)) => after.mode.is_some() || before.mode.is_none(),
+        _ => false,
     }
 }
 

@@ -13,15 +13,19 @@ use super::*;
 use crate::model::{BlobHash, Certainty};
 use crate::tape::BlobError;
 
-/// Every content of one byte.
+/// Contents of one to three bytes, each of a letter.
 struct Letters;
+
+fn content(letter: u8) -> Vec<u8> {
+    vec![letter; usize::from(letter - b'a' + 1)]
+}
 
 impl BlobSource for Letters {
     fn blob(&self, hash: &BlobHash) -> Result<Arc<[u8]>, BlobError> {
         let mut letters = b'a'..=b'c';
-        let found = letters.find(|letter| BlobHash::of(&[*letter]) == *hash);
+        let found = letters.find(|letter| BlobHash::of(&content(*letter)) == *hash);
         let found = found.ok_or(BlobError::Missing(*hash))?;
-        Ok([found].into())
+        Ok(content(found).into())
     }
 }
 
@@ -32,15 +36,15 @@ fn tree() -> impl Strategy<Value = Tree> {
         "a", "a/b", "a/b/c", "a.x", "d", "d/e", "d/e/f", "/out", "g/h",
     ];
     let path = prop::sample::select(paths.to_vec());
-    let content = |letter: u8| Item::File(Some(BlobHash::of(&[letter])));
+    let file = |letter: u8| Item::File(Some(BlobHash::of(&content(letter))));
     let item = prop_oneof![
-        4 => (b'a'..=b'd').prop_map(content),
+        4 => (b'a'..=b'd').prop_map(file),
         1 => Just(Item::File(None)),
         2 => Just(Item::Directory),
         1 => prop::sample::select(vec!["d", "../up", "e"])
             .prop_map(|target| Item::Link(target.as_bytes().to_vec())),
     ];
-    let mode = prop::sample::select(vec![None, Some(0o644), Some(0o755)]);
+    let mode = prop::sample::select(vec![None, Some(0o644), Some(0o444)]);
     prop::collection::btree_map(path, (item, mode), 0..9).prop_map(with_directories)
 }
 
