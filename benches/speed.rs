@@ -200,9 +200,10 @@ impl Options {
                 rows.push(Row::time(&what, again.as_secs_f64(), REOPENED));
             }
             let bound = 16 * written.events + 20 * written.file_events + written.path_bytes;
+            let own = measure::bare(&path.with_extension("bare"))?;
             rows.push(Row::memory(
-                &format!("{name}: memory"),
-                open.anonymous,
+                &format!("{name}: memory beyond the program's own {}", table::megabytes(own)),
+                open.anonymous.saturating_sub(own),
                 bound,
             ));
             let mut keys = keys::measure(path, written.steps, PLACES, Which::Common)?;

@@ -64,6 +64,19 @@ pub(crate) fn opening(path: &Path, beside: impl Fn(&Path) -> Result<Duration>) -
     })
 }
 
+/// The anonymous memory of the program itself: with a run of one step, written to `path`.
+pub(crate) fn bare(path: &Path) -> Result<u64> {
+    let header = r#"{"seq":0,"kind":"tape","format":1,"id":"bare"}"#;
+    let step = format!(r#"{{"seq":1,"kind":"prompt","name":"user","text":"{LAST_STEP}"}}"#);
+    fs::write(path, format!("{header}\n{step}\n"))?;
+    let mut pty = open(path)?;
+    pty.settle(QUIET)?;
+    let anonymous = anonymous_memory(&pty)?;
+    quit(pty)?;
+    fs::remove_file(path)?;
+    Ok(anonymous)
+}
+
 /// Opens the run and waits for its last step.
 pub(crate) fn open(path: &Path) -> Result<Pty> {
     let mut pty = spawn(path)?;

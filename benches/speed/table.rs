@@ -53,8 +53,8 @@ impl Row {
     pub(crate) fn memory(what: &str, ours: u64, most: u64) -> Self {
         Self {
             what: what.to_owned(),
-            goal: format!("≤ {:.1} MB", most as f64 / 1e6),
-            measured: format!("{:.1} MB", ours as f64 / 1e6),
+            goal: format!("≤ {}", megabytes(most)),
+            measured: megabytes(ours),
             ratio: format!("{:.2}", ours as f64 / most as f64),
             is_met: Some(ours <= most),
         }
@@ -75,6 +75,11 @@ impl Row {
         let met = self.is_met.map_or("", |is| if is { "yes" } else { "no" });
         [&self.what, &self.goal, &self.measured, &self.ratio, met]
     }
+}
+
+/// Bytes, in words.
+pub(crate) fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
 const HEADINGS: [&str; 5] = ["what", "goal", "measured", "ratio", "met"];
