@@ -30,6 +30,9 @@ const OURS: u8 = 125;
 /// So often somebody who is asked can break off.
 const TICK: Timespec = Timespec {
     tv_sec: 0,
+/// A command that is asked to end is killed after two seconds, and then the tape is ended and
+/// what the command wrote is dropped. All that is done within this time, or never.
+const GRACE: Duration = Duration::from_mins(1);
     tv_nsec: 50_000_000,
 };
 /// Tapes of one second in one workspace.
@@ -131,7 +134,7 @@ impl CommandArgs {
         let (mut options, tape) = self.options(tape, allows_home, around)?;
         options.redacting = redacting;
         let backend = options.backend;
-        let interrupt = Interrupt::arm();
+        let interrupt = Interrupt::arm_for(GRACE);
         let mut run = CommandRun::begin(options)?;
         if backend == Backend::Unguarded {
             let banner = "NO SANDBOX: this command can do whatever you can";
