@@ -39,6 +39,7 @@ mod redact;
 mod replay;
 mod restore;
 mod search;
+mod running;
 mod show;
 mod stats;
 mod test;
@@ -57,6 +58,7 @@ use output::{Output, Paint, warn};
 pub use failure::{Answer, Failure, report_faults};
 pub use open::{Against, FrameRequest, PictureFormat, Screen, Start};
 
+pub use running::{CommandEnd, RunningCommand};
 use crate::debugger::{HELPER_VERB, HOLDER_VERB, serve_sandbox, serve_transaction};
 use crate::text::sanitize_block;
 
@@ -116,7 +118,11 @@ impl When {
 impl Typed {
     /// Whether a person was looking at the screen.
     const fn shows_screen(&self) -> bool {
-        matches!(self.command, None | Some(Command::Open(_)))
+        match &self.command {
+            None | Some(Command::Open(_)) => true,
+            Some(Command::Record(args)) => args.shows_screen(),
+            Some(_) => false,
+        }
     }
 }
 
@@ -237,7 +243,7 @@ fn dispatch(
         Some(Command::Checkout(args)) => args.run(around, out),
         Some(Command::Restore(args)) => args.run(around, out),
         Some(Command::Fork(args)) => args.run(around, out),
-        Some(Command::Record(args)) => args.run(around, out),
+        Some(Command::Record(args)) => args.run(around, out, (screen, typed.color)),
         Some(Command::Replay(args)) => args.run(around, out),
         Some(Command::Export(args)) => args.run(around, out),
         Some(Command::Test(args)) => args.run(around, out),

@@ -57,6 +57,17 @@ impl Interrupt {
         Self(state)
     }
 
+    /// Asks the work to stop, as this signal would.
+    pub(super) fn ask(&self, signal: i32) {
+        self.0.asked.store(signal, Ordering::SeqCst);
+    }
+
+    /// A way to ask for it as Ctrl-C does, for whoever reads the keys of the terminal.
+    pub(super) fn asking(&self) -> impl Fn() + Send + use<> {
+        let state = self.0;
+        move || state.asked.store(SIGINT, Ordering::SeqCst)
+    }
+
     /// Whether the work is to stop.
     pub(super) fn is_asked(&self) -> bool {
         self.0.asked.load(Ordering::SeqCst) != 0
