@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -19,6 +20,7 @@ use super::{Delivery, HookPlaces};
 use crate::capture::{Capture, CaptureOptions, Session, holds_home};
 use crate::import::claude_code::Turn;
 use crate::model::{Body, Event, Header, Outcome, WallTime};
+use crate::redact::Redactor;
 use crate::tape::{RecordError, Recorder, RecorderOptions};
 
 /// So long a call waits for the turn that asked for it, at most.
@@ -50,6 +52,12 @@ pub(super) enum Taken {
     Lost,
     /// It is on the tape, and nothing follows it.
     Last,
+}
+
+/// What is a secret, where any is taken out.
+fn redactor_of(options: &RecorderOptions) -> Option<Arc<Redactor>> {
+    let redacting = options.redacting.as_ref()?;
+    Some(Arc::clone(&redacting.redactor))
 }
 
 impl HookRun {
@@ -127,7 +135,7 @@ impl HookRun {
             calls: HashMap::new(),
             agents: Agents::default(),
             turns: Turns::of_new(begins.at),
-            neighbours: Neighbours::new(door, root.clone().into(), now()),
+            neighbours: Neighbours::new(door, root.clone().into(), redactor_of(options), now()),
             root,
         };
         for delivery in late {
@@ -161,7 +169,7 @@ impl HookRun {
             calls: before.calls,
             agents,
             turns: Turns::of_known(started, before.turns),
-            neighbours: Neighbours::new(door, root.clone().into(), now()),
+            neighbours: Neighbours::new(door, root.clone().into(), redactor_of(options), now()),
             root,
             tape,
         };
