@@ -34,4 +34,6 @@ mod secrets;
 mod themes;
 mod watches;
 mod what_if;
+#[path = "../support/traces.rs"]
+mod traces;
 mod world;

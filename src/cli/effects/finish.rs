@@ -103,7 +103,8 @@ impl FinishArgs {
             ));
         }
         let declarations = self.config.read(around, workspace.as_deref())?;
-        let mut unfinished = Unfinished::open(&tape, declarations)?;
+        let redacting = self.config.redacting(around, workspace.as_deref())?;
+        let mut unfinished = Unfinished::open(&tape, declarations, Some(redacting))?;
         if !self.settle.is_empty() {
             return self.settle(&mut unfinished, is_json, out);
         }
