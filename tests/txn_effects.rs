@@ -14,6 +14,8 @@ mod killed;
 mod secrets;
 #[path = "support/traces.rs"]
 mod traces;
+#[path = "txn_effects/undone.rs"]
+mod undone;
 
 use std::fs;
 use std::io::Write as _;

@@ -147,6 +147,21 @@ impl Unfinished {
         }
     }
 
+    /// The transactions that were committed.
+    pub fn committed_transactions(&self) -> impl Iterator<Item = &str> {
+        self.committed()
+    }
+
+    /// The commit of a transaction was undone: its effects are from now on those of one that was
+    /// rolled back. The tape is not told.
+    pub fn know_undone(&mut self, txn: &str) {
+        for (name, state) in &mut self.transactions {
+            if name == txn && *state == TransactionState::Committed {
+                *state = TransactionState::RolledBack;
+            }
+        }
+    }
+
     /// Tells the tape that a transaction was committed.
     pub fn tell_committed(&mut self, txn: &str) -> Result<(), UnfinishedError> {
         let mut edge = Event::new(Body::TxnCommit);
