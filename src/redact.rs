@@ -43,7 +43,7 @@ use serde::{Deserialize, Serialize};
 pub use context::is_secret_name;
 use known::Known;
 pub use known::is_telling;
-pub use redaction::{Placeholder, Redaction, is_placeholder};
+pub use redaction::{Placeholder, Redaction, has_placeholder, is_placeholder};
 use views::View;
 
 /// Decodings within decodings that are looked into.
