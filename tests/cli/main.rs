@@ -14,6 +14,7 @@ mod diffs;
 mod effects;
 mod forks;
 mod golden;
+mod hook_disk;
 mod hook_settings;
 mod hooks;
 mod hostile;
