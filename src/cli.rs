@@ -29,6 +29,7 @@ mod hook;
 mod import;
 mod interrupt;
 mod log;
+mod mark;
 mod note;
 mod open;
 mod output;
@@ -38,8 +39,8 @@ mod record;
 mod redact;
 mod replay;
 mod restore;
-mod search;
 mod running;
+mod search;
 mod show;
 mod stats;
 mod test;
@@ -57,8 +58,8 @@ use output::{Output, Paint, warn};
 
 pub use failure::{Answer, Failure, report_faults};
 pub use open::{Against, FrameRequest, PictureFormat, Screen, Start};
-
 pub use running::{CommandEnd, RunningCommand};
+
 use crate::debugger::{HELPER_VERB, HOLDER_VERB, serve_sandbox, serve_transaction};
 use crate::text::sanitize_block;
 
@@ -155,6 +156,7 @@ enum Command {
     Verify(verify::Args),
     Doctor(doctor::Args),
     Note(note::Args),
+    Mark(mark::Args),
     Import(import::Args),
     Compact(compact::Args),
     Forks(forks::Args),
@@ -255,6 +257,7 @@ fn dispatch(
         Some(Command::Verify(args)) => args.run(around, out),
         Some(Command::Doctor(args)) => args.run(around, out),
         Some(Command::Note(args)) => args.run(around, out),
+        Some(Command::Mark(args)) => args.run(around, out),
         Some(Command::Import(args)) => args.run(around, out),
         Some(Command::Compact(args)) => args.run(around, out),
         Some(Command::Forks(args)) => args.run(around, out),

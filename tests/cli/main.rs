@@ -21,6 +21,7 @@ mod hostile;
 #[path = "../support/hostile_tape.rs"]
 mod hostile_tape;
 mod long_steps;
+mod marks;
 mod models;
 mod notes;
 mod nothing_runs;
@@ -33,8 +34,8 @@ mod restores;
 mod searches;
 mod secrets;
 mod themes;
-mod watches;
-mod what_if;
 #[path = "../support/traces.rs"]
 mod traces;
+mod watches;
+mod what_if;
 mod world;
