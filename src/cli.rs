@@ -184,9 +184,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, screen: &dyn Screen) -
     };
     let mut out = Output::new(paint, around.has_terminal);
     let done = dispatch(&typed, &around, &mut out, screen);
-    let done = done.and_then(|answer| {
-        out.flush()?;
-        Ok(answer)
+    let done = done.and_then(|answer| match (out.flush(), answer) {
+        // What ended it says with which code, whether anybody reads on or not.
+        (Ok(()), answer) | (Err(_), answer @ Answer::Ended(_)) => Ok(answer),
+        (Err(error), _) => Err(error.into()),
     });
     let code = match done {
         Ok(answer) => answer.code(),
