@@ -29,6 +29,7 @@ mod hook;
 mod import;
 mod interrupt;
 mod log;
+mod mark;
 mod note;
 mod open;
 mod output;
@@ -38,6 +39,7 @@ mod record;
 mod redact;
 mod replay;
 mod restore;
+mod running;
 mod search;
 mod show;
 mod stats;
@@ -56,6 +58,7 @@ use output::{Output, Paint, warn};
 
 pub use failure::{Answer, Failure, report_faults};
 pub use open::{Against, FrameRequest, PictureFormat, Screen, Start};
+pub use running::{CommandEnd, RunningCommand};
 
 use crate::debugger::{HELPER_VERB, HOLDER_VERB, serve_sandbox, serve_transaction};
 use crate::text::sanitize_block;
@@ -116,7 +119,11 @@ impl When {
 impl Typed {
     /// Whether a person was looking at the screen.
     const fn shows_screen(&self) -> bool {
-        matches!(self.command, None | Some(Command::Open(_)))
+        match &self.command {
+            None | Some(Command::Open(_)) => true,
+            Some(Command::Record(args)) => args.shows_screen(),
+            Some(_) => false,
+        }
     }
 }
 
@@ -149,6 +156,7 @@ enum Command {
     Verify(verify::Args),
     Doctor(doctor::Args),
     Note(note::Args),
+    Mark(mark::Args),
     Import(import::Args),
     Compact(compact::Args),
     Forks(forks::Args),
@@ -176,9 +184,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, screen: &dyn Screen) -
     };
     let mut out = Output::new(paint, around.has_terminal);
     let done = dispatch(&typed, &around, &mut out, screen);
-    let done = done.and_then(|answer| {
-        out.flush()?;
-        Ok(answer)
+    let done = done.and_then(|answer| match (out.flush(), answer) {
+        // What ended it says with which code, whether anybody reads on or not.
+        (Ok(()), answer) | (Err(_), answer @ Answer::Ended(_)) => Ok(answer),
+        (Err(error), _) => Err(error.into()),
     });
     let code = match done {
         Ok(answer) => answer.code(),
@@ -237,7 +246,7 @@ fn dispatch(
         Some(Command::Checkout(args)) => args.run(around, out),
         Some(Command::Restore(args)) => args.run(around, out),
         Some(Command::Fork(args)) => args.run(around, out),
-        Some(Command::Record(args)) => args.run(around, out),
+        Some(Command::Record(args)) => args.run(around, out, (screen, typed.color)),
         Some(Command::Replay(args)) => args.run(around, out),
         Some(Command::Export(args)) => args.run(around, out),
         Some(Command::Test(args)) => args.run(around, out),
@@ -249,6 +258,7 @@ fn dispatch(
         Some(Command::Verify(args)) => args.run(around, out),
         Some(Command::Doctor(args)) => args.run(around, out),
         Some(Command::Note(args)) => args.run(around, out),
+        Some(Command::Mark(args)) => args.run(around, out),
         Some(Command::Import(args)) => args.run(around, out),
         Some(Command::Compact(args)) => args.run(around, out),
         Some(Command::Forks(args)) => args.run(around, out),

@@ -20,11 +20,14 @@
 //!    [residue](Residue).
 //!
 //! The [`Ledger`] is all this knows of the past, and comes from the tape alone. What
-//! is *run* comes from the declarations alone: no tape can say what to run.
+//! is *run* comes from the declarations alone: no tape can say what to run. Where the tape
+//! keeps placeholders for secrets, the process that was asked still makes what it was asked
+//! for; a later one has the placeholders, and makes nothing from them.
 //!
 //! Nothing here opens a connection itself, writes a file, commits one, or knows a sandbox.
 
 mod attempt;
+mod books;
 mod command;
 mod declarations;
 mod error;
@@ -40,6 +43,7 @@ mod unfinished;
 #[doc = include_str!("effects/JUKEBOX_TOML.md")]
 pub mod configuration {}
 
+use books::Books;
 pub use declarations::{ConfigError, Declarations, Secrets};
 pub use error::EffectError;
 pub use ledger::{EffectState, Entry, Fate, Ledger};
@@ -61,7 +65,7 @@ use crate::tape::{Recorder, Tape};
 #[derive(Debug)]
 pub struct Effects {
     declarations: Declarations,
-    ledger: Ledger,
+    books: Books,
     /// The variables of commands; without them, those of this process.
     environment: Option<Vec<(OsString, OsString)>>,
 }
@@ -71,7 +75,7 @@ impl Effects {
     pub fn new(declarations: Declarations) -> Self {
         Self {
             declarations,
-            ledger: Ledger::default(),
+            books: Books::default(),
             environment: None,
         }
     }
@@ -80,7 +84,7 @@ impl Effects {
     pub fn resume(declarations: Declarations, tape: &Recorder) -> io::Result<Self> {
         let tape = Tape::read(tape.bytes(), &mut ())?;
         Ok(Self {
-            ledger: Ledger::of(&tape),
+            books: Books::of(Ledger::of(&tape)),
             ..Self::new(declarations)
         })
     }
@@ -100,7 +104,7 @@ impl Effects {
 
     /// Every effect so far.
     pub fn ledger(&self) -> &Ledger {
-        &self.ledger
+        &self.books.ledger
     }
 
     /// What is declared.

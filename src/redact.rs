@@ -38,11 +38,12 @@ use std::fmt;
 use std::ops::Range;
 
 use regex::bytes::Regex;
+use serde::{Deserialize, Serialize};
 
 pub use context::is_secret_name;
 use known::Known;
 pub use known::is_telling;
-pub use redaction::{Placeholder, Redaction, is_placeholder};
+pub use redaction::{Placeholder, Redaction, has_placeholder, is_placeholder};
 use views::View;
 
 /// Decodings within decodings that are looked into.
@@ -51,7 +52,7 @@ const DEPTH: usize = 3;
 const PATTERN_BYTES: usize = 1 << 20;
 
 /// What counts as a secret beside the shapes that are built in.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Rules {
     /// Values that are secret wherever they stand.
     pub known: Vec<Vec<u8>>,
@@ -145,6 +146,7 @@ enum Place<'a> {
 /// Finds secrets. Remembers nothing, and can be shared.
 #[derive(Debug)]
 pub struct Redactor {
+    rules: Rules,
     known: Known,
     patterns: Vec<Regex>,
     allow: Vec<Regex>,
@@ -160,10 +162,16 @@ impl Redactor {
                 .collect()
         };
         Ok(Self {
+            rules: rules.clone(),
             known: Known::new(rules.known.clone()),
             patterns: compile(&rules.patterns)?,
             allow: compile(&rules.allow)?,
         })
+    }
+
+    /// What counts as a secret beside the shapes that are built in.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// The secrets in a text, in order, none in another.

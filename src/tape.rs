@@ -58,7 +58,9 @@ pub use read_ahead::{Block, ReadAhead};
 pub use recorder::{
     OnFailure, RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Untimed, build,
 };
-pub use redaction::{Leak, LeakPlace, RedactError, Redacted, Redacting, find_leaks, redact};
+pub use redaction::{
+    Leak, LeakPlace, RedactError, Redacted, Redacting, find_leaks, is_redacted, redact,
+};
 pub use scan::{Record, ScanEnd, ScanSink, scan};
 pub use stitched::Stitched;
 pub use verify::{ContentStats, SnapshotStats, Verified, VerifyStats, verify};

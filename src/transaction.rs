@@ -226,6 +226,11 @@ impl Workspace {
         history::verdict(&*self.fs, transaction, from)
     }
 
+    /// Whether the commit of a transaction was undone, as far as the journals remember.
+    pub fn is_undone(&self, transaction: &str) -> Result<bool, TransactionError> {
+        history::is_undone(&*self.fs, transaction)
+    }
+
     /// The number that the next commit cannot be below.
     pub fn next_commit(&self) -> Result<u64, TransactionError> {
         history::next_id(&*self.fs).map_err(TransactionError::Prepare)

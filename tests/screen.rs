@@ -13,6 +13,8 @@ mod against;
 mod bisects;
 #[path = "screen/blames.rs"]
 mod blames;
+#[path = "screen/command.rs"]
+mod command;
 #[path = "screen/differences.rs"]
 mod differences;
 #[path = "screen/effects.rs"]

@@ -23,6 +23,8 @@ mod leaving;
 mod progress;
 #[path = "support/pty.rs"]
 mod pty;
+#[path = "terminal/recording.rs"]
+mod recording;
 #[path = "support/tapes.rs"]
 mod tapes;
 #[path = "terminal/using.rs"]

@@ -10,6 +10,12 @@
 
 #[path = "txn_effects/killed.rs"]
 mod killed;
+#[path = "txn_effects/secrets.rs"]
+mod secrets;
+#[path = "support/traces.rs"]
+mod traces;
+#[path = "txn_effects/undone.rs"]
+mod undone;
 
 use std::fs;
 use std::io::Write as _;
@@ -115,7 +121,14 @@ impl World {
     /// Begins a transaction; `None`, and a word about it, where the machine allows no sandbox.
     #[track_caller]
     fn begin(&self) -> Option<String> {
-        let ran = self.run("txn begin --dir W --config config/jukebox.toml");
+        Self::begin_by(&mut self.program())
+    }
+
+    /// The same, with this program.
+    #[track_caller]
+    fn begin_by(program: &mut Command) -> Option<String> {
+        let words = "txn begin --dir W --config config/jukebox.toml";
+        let ran = Ran::of(program.args(words.split(' ')).output().unwrap());
         if ran.code == 4 {
             eprintln!("skipped: {}", ran.err.trim());
             return None;

@@ -15,13 +15,20 @@ use crate::model::{Cursor, Place};
 /// Problems of a tape that are told on the way; `verify` tells all.
 const MOST_WARNINGS: usize = 4;
 
-/// How a run is opened.
+/// How a transcript is read.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub(super) struct SourceArgs {
+pub(super) struct BaseArgs {
     /// Where the files come from that a transcript never shows: a directory, or a commit of
     /// the repository that the run worked in
     #[arg(long, value_name = "DIR|git:COMMIT")]
     base: Option<String>,
+}
+
+/// How a run is opened.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(super) struct SourceArgs {
+    #[command(flatten)]
+    base: BaseArgs,
     /// Of a fork, the tape that it left, where it is not found by itself; once for each of
     /// several generations
     #[arg(long = "parent", value_name = "FILE")]
@@ -82,10 +89,22 @@ impl Growth {
     }
 }
 
+impl BaseArgs {
+    /// How a transcript from this source is imported.
+    pub(super) fn options(&self, source: &Source, around: &Environment) -> OpenOptions {
+        OpenOptions {
+            places: around.places.clone(),
+            base: self.base.clone(),
+            file_history: around.places.file_history_of(source),
+            ..OpenOptions::default()
+        }
+    }
+}
+
 impl SourceArgs {
     /// Whether anything was typed.
     pub(super) const fn has_any(&self) -> bool {
-        self.base.is_some() || self.no_cache || !self.parents.is_empty()
+        self.base.base.is_some() || self.no_cache || !self.parents.is_empty()
     }
 
     /// Opens a run, and tells on standard error what is wrong with it.
@@ -151,18 +170,15 @@ impl SourceArgs {
         line.watch(|tell| Debugger::open_telling(source, &options, tell))
     }
 
-    /// How a run from this source is opened or imported.
-    pub(super) fn options(&self, source: &Source, around: &Environment) -> OpenOptions {
-        let mut places = around.places.clone();
+    /// How a run from this source is opened.
+    fn options(&self, source: &Source, around: &Environment) -> OpenOptions {
+        let mut options = self.base.options(source, around);
         if self.no_cache {
-            places.cache = None;
+            options.places.cache = None;
         }
         OpenOptions {
-            places,
             parents: self.parents.clone(),
-            base: self.base.clone(),
-            file_history: around.places.file_history_of(source),
-            ..OpenOptions::default()
+            ..options
         }
     }
 }

@@ -11,6 +11,7 @@ use super::fields;
 use super::output::{Output, Style};
 use super::progress::ProgressLine;
 use crate::debugger::{Checkout, CheckoutOptions, CheckoutRow, Doubt, OutsideLinks, Skipped};
+use crate::model::Certainty;
 use crate::text::{SafeText, human};
 
 /// Write the files of a place into an empty or new directory
@@ -37,7 +38,8 @@ const HELP: &str = "\
 Nothing outside DIR is touched and no link is followed. Left out are files outside the
 workspace, files whose content is not known as a whole, links that lead out of the tree, and
 what cannot be written; a file that something may have changed unseen is written as it was last
-known. All these are listed. Permission bits are kept, but not setuid, setgid and sticky.
+known, and one whose secrets were taken out with the placeholders that stand for them. All these
+are listed. Permission bits are kept, but not setuid, setgid and sticky.
 
 JSON, one object: directory, written (false: --strict stopped it), entries (how many were
 written), skipped (path, certainty, reason: outside-workspace, link-leaves, below-link,
@@ -106,7 +108,13 @@ impl Args {
             Some(line(row, format!("left out: {why}")))
         });
         let doubtful = done.report.doubtful();
-        let doubtful = doubtful.map(|row| line(row, format!("({})", row.certainty)));
+        let doubtful = doubtful.map(|row| {
+            let more = match row.certainty {
+                Certainty::Redacted => ": placeholders stand where secrets were taken out",
+                _ => "",
+            };
+            line(row, format!("({}{more})", row.certainty))
+        });
         for (path, why) in skipped.chain(doubtful) {
             out.spans(&[(Style::Plain, &path), (Style::Doubt, &why)])?;
         }

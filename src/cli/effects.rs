@@ -33,7 +33,9 @@ off. Ends with code 1 if one is, or if a rollback left one. Effects count whatev
 
 --retry, --send, --take-back and --settle bring them to an end on a tape that nobody writes any
 more. What is run stands in jukebox.toml and never on the tape. Each may be cut off and done
-again; code 1 if something is left: in doubt, not sent, or not taken back.
+again; code 1 if something is left: in doubt, not sent, or not taken back. A transaction whose
+commit was undone (`jukebox txn undo`) counts as one that was not committed. Of a request that held
+a secret the tape has a placeholder: such an effect is not made again, and not sent (code 3 or 1).
 
 JSON, one effect a line: number, name, arguments, class (pure, read, idempotent, compensable,
 irreversible), key, step (in which it was asked for), transaction (or null), state (waiting,

@@ -457,6 +457,7 @@ impl From<EffectError> for Failure {
         let line = format!("{error}{hint}");
         match error {
             EffectError::InDoubt { .. }
+            | EffectError::Redacted(_)
             | EffectError::KeyReused { .. }
             | EffectError::TakenBack { .. }
             | EffectError::Waits { .. } => Self::conflict(line),

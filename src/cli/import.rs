@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::arguments::{SourceArgs, short_name, source};
+use super::arguments::{BaseArgs, short_name, source};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::fields;
@@ -23,7 +23,7 @@ pub(super) struct Args {
     /// The transcript; `-` is standard input
     file: OsString,
     #[command(flatten)]
-    source: SourceArgs,
+    base: BaseArgs,
     /// The tape, a new file
     #[arg(short, long, value_name = "TAPE", required_unless_present = "report")]
     output: Option<PathBuf>,
@@ -51,7 +51,7 @@ message).";
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
         let source = source(&self.file);
-        let options = self.source.options(&source, around);
+        let options = self.base.options(&source, around);
         let mut line = ProgressLine::new("import", &short_name(&self.file), around);
         let report = match &self.output {
             Some(tape) => line.watch(|tell| debugger::import(source, tape, &options, tell))?,

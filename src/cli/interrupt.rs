@@ -5,7 +5,7 @@
 //! something to clean up.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-/// So long the work has to stop.
+/// So long work has to stop that says nothing else.
 const GRACE: Duration = Duration::from_secs(2);
 /// Between two looks whether it has.
 const LOOK: Duration = Duration::from_millis(5);
@@ -28,6 +28,8 @@ struct State {
     armed: AtomicUsize,
     /// The signal that asks for it, 0 for none.
     asked: AtomicI32,
+    /// So many milliseconds the work has to stop.
+    grace: AtomicU64,
 }
 
 /// Work that can be stopped by a signal, for as long as this is there.
@@ -36,6 +38,11 @@ pub(super) struct Interrupt(&'static State);
 impl Interrupt {
     /// From now on, signals ask this work to stop.
     pub(super) fn arm() -> Self {
+        Self::arm_for(GRACE)
+    }
+
+    /// The same, of work that may take so long to stop.
+    pub(super) fn arm_for(grace: Duration) -> Self {
         let mut is_first = false;
         let state = STATE.get_or_init(|| {
             is_first = true;
@@ -44,8 +51,21 @@ impl Interrupt {
         if is_first {
             listen(state);
         }
+        let grace = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        state.grace.store(grace, Ordering::SeqCst);
         state.armed.fetch_add(1, Ordering::SeqCst);
         Self(state)
+    }
+
+    /// Asks the work to stop, as this signal would.
+    pub(super) fn ask(&self, signal: i32) {
+        self.0.asked.store(signal, Ordering::SeqCst);
+    }
+
+    /// A way to ask for it as Ctrl-C does, for whoever reads the keys of the terminal.
+    pub(super) fn asking(&self) -> impl Fn() + Send + use<> {
+        let state = self.0;
+        move || state.asked.store(SIGINT, Ordering::SeqCst)
     }
 
     /// Whether the work is to stop.
@@ -89,7 +109,8 @@ fn listen(state: &'static State) {
 impl State {
     /// Waits until the work has stopped, or was done anyway, or does not hear.
     fn wait_until_done(&self) {
-        let end = Instant::now() + GRACE;
+        let grace = Duration::from_millis(self.grace.load(Ordering::SeqCst));
+        let end = Instant::now() + grace;
         while self.armed.load(Ordering::SeqCst) > 0
             && self.asked.load(Ordering::SeqCst) != 0
             && Instant::now() < end

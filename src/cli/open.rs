@@ -10,11 +10,12 @@ use super::When;
 use super::arguments::{Growth, Second, SourceArgs, split};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
+use super::running::RunningCommand;
 use crate::debugger::{Debugger, Rest, RunSource, WorkbenchConfig};
 use crate::model::Place;
 
-/// What can show a run.
-pub trait Screen {
+/// What can show a run, on whatever thread.
+pub trait Screen: Sync {
     /// Shows it until the user has seen enough, and reads the rest of it meanwhile.
     fn show(&self, run: Debugger, rest: Option<Rest>, start: Start) -> Result<Answer, Failure>;
 
@@ -50,6 +51,8 @@ pub struct Start {
     pub has_mouse: bool,
     /// What the calls of a fork are answered with; without it, no fork is made.
     pub workbench: Option<WorkbenchConfig>,
+    /// The command that the tape is of, where it runs meanwhile.
+    pub command: Option<RunningCommand>,
 }
 
 /// A picture of the screen.
@@ -246,6 +249,7 @@ impl LookArgs {
             theme: self.theme.clone(),
             has_mouse: self.has_mouse(),
             workbench: super::fork::workbench(around),
+            command: None,
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod command;
 mod models;
+mod screen;
 mod stdin;
 
 use std::path::{Path, PathBuf};
@@ -10,9 +11,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
 
+use super::When;
 use super::configuration::ConfigArgs;
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
+use super::open::Screen;
 use super::output::{Output, warn};
 use crate::debugger::{RecordingOptions, Redacting, SyncPolicy};
 use crate::model::WallTime;
@@ -83,6 +86,12 @@ runs: `jukebox open TAPE --follow` in another terminal shows it. It reads standa
 is a pipe or a file, and nothing from a terminal: programs that want one do not work. What it
 leaves running is ended with it.
 
+With --open, the screen shows the run while it is recorded, and what the command writes goes to
+the tape alone. Ctrl-C asks the command to end, as ever; when it has ended, the screen says how
+and stays until it is closed; then it goes on as below. q while the command runs asks for a
+second q: that closes the screen, the command goes on, and what it writes from then on comes
+through.
+
 When it has ended, --ask shows what it changed and asks; without a terminal, --commit or
 --rollback must say what is to become of it. --commit commits if the command came to its own end,
 whatever its code, and not if it was interrupted, killed or out of time. If somebody else changed
@@ -134,12 +143,22 @@ of power spares. Ends at the end of the input; on SIGINT, SIGTERM and SIGHUP it 
 of the tape first, and ends with 128 and the signal's number.";
 
 impl Args {
-    pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
+    /// Whether a person looks at the screen meanwhile.
+    pub(super) const fn shows_screen(&self) -> bool {
+        self.command.shows_screen()
+    }
+
+    pub(super) fn run(
+        &self,
+        around: &Environment,
+        out: &mut Output,
+        (screen, colors): (&dyn Screen, When),
+    ) -> Result<Answer, Failure> {
         let output = self.output.as_deref();
         if !self.stdin {
             let redacting = self.redacting(around, Some(self.command.workspace()))?;
-            let command = &self.command;
-            return command.run((output, redacting), self.allow_home, around, out);
+            let recorded = (output, redacting, self.allow_home);
+            return self.command.run(recorded, around, out, (screen, colors));
         }
         let tape = self.output.clone().unwrap_or_else(|| {
             let name = name_of(SystemTime::now());

@@ -29,7 +29,8 @@ pub(super) struct Args {
 const HELP: &str = "\
 Only paths that calls of the run wrote are touched, and only while they hold a version that the
 run knows: anything else there is a conflict (code 3), and nothing at all is written. Files
-whose content then is not known for certain are left as they are, listed, and end with code 1.
+whose content then is not known for certain are left as they are, listed, and end with code 1:
+so are those whose secrets were taken out of the tape. No placeholder is ever written.
 All changes happen or none, even if the power goes. What they replace is kept in
 DIR/.jukebox: `jukebox txn undo --dir DIR` takes the restore back. On a terminal it asks;
 elsewhere it needs --yes.

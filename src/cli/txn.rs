@@ -18,7 +18,7 @@ use super::arguments::SourceArgs;
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::output::Output;
-use crate::debugger::{Entry, HeldTransaction, LedgerRow, Registry};
+use crate::debugger::{HeldTransaction, LedgerRow, Registry};
 use crate::model::Place;
 pub(super) use exec::input;
 
@@ -90,8 +90,8 @@ fn held(around: &Environment, id: &str) -> Result<HeldTransaction, Failure> {
 }
 
 /// What a transaction did outside the files, as its tape tells.
-fn ledger(entry: &Entry, around: &Environment) -> Result<Vec<LedgerRow>, Failure> {
-    let run = SourceArgs::default().open_quietly(entry.tape().as_os_str(), around)?;
+fn ledger(tape: &Path, around: &Environment) -> Result<Vec<LedgerRow>, Failure> {
+    let run = SourceArgs::default().open_quietly(tape.as_os_str(), around)?;
     let end = run.locate(&Place::END)?;
     Ok(run.effects(end, usize::MAX).rows)
 }

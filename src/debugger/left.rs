@@ -171,7 +171,7 @@ impl Debugger {
     }
 
     /// A place as a person would type it: a step of its line, or an event inside of one.
-    pub(super) fn written(&self, line: u16, spot: Spot) -> String {
+    pub fn written(&self, line: u16, spot: Spot) -> String {
         let branch = self.tape.index.branches.get(usize::from(line));
         let step = branch.map(|branch| format!("{}:{}", branch.name, spot.step));
         // Some names of branches mean something else before a colon.
@@ -200,7 +200,7 @@ impl Debugger {
     }
 
     /// The file of this run. Its name may be anything, and is no name of a file.
-    fn state_file(&self) -> Option<StateFile<'_>> {
+    pub(super) fn state_file(&self) -> Option<StateFile<'_>> {
         self.origin.as_ref()?;
         let directory = self.places.state.as_deref()?;
         let run = Some(self.lasting_name()).filter(|name| !name.is_empty())?;

@@ -2,12 +2,14 @@
 //!
 //! Only paths that calls of the run wrote are looked at. What stands there must be a
 //! version that the tape knows; anything else is somebody's own, and a conflict. What the
-//! path held at the step must be known for certain; else it is left alone, and listed.
+//! path held at the step must be known for certain; else it is left alone, and listed. So is
+//! what lost a secret on the tape: no placeholder is ever written into a workspace.
 
 use std::collections::BTreeSet;
 
 use super::{Debugger, Spot};
 use crate::model::{Certainty, Cursor, EntryKind, TapePath};
+use crate::redact::has_placeholder;
 use crate::state::{ContentRef, FileState, PathId};
 use crate::text::SafeText;
 pub use crate::transaction::{
@@ -43,6 +45,12 @@ pub enum LeftReason {
     /// What it held at the step is known this well only.
     #[error("what it held then is {0}")]
     Doubtful(Certainty),
+    /// It held a secret, or its name does.
+    #[error("it is redacted: the tape has placeholders where its secrets stood")]
+    Redacted,
+    /// The run wrote it with a secret, and what stands there now may be that.
+    #[error("what the run wrote there is redacted, so nobody knows whether it still stands there")]
+    Unrecognised,
     /// Nobody looked whether it was there at the step.
     #[error("nobody saw whether it was there then")]
     Unseen,
@@ -57,10 +65,21 @@ impl LeftReason {
         match self {
             Self::OutsideWorkspace => "outside-workspace",
             Self::Doubtful(certainty) => certainty.as_str(),
+            Self::Redacted => Certainty::Redacted.as_str(),
+            Self::Unrecognised => "unrecognised",
             Self::Unseen => "unseen",
             Self::Unreadable(_) => "unreadable",
         }
     }
+}
+
+/// What calls of a run made of a path.
+struct Made {
+    /// Each version, and what they found before the first one; the last one last. None: no call
+    /// made any.
+    versions: Vec<Fingerprint>,
+    /// One of them is known with placeholders only.
+    is_redacted: bool,
 }
 
 impl Debugger {
@@ -88,27 +107,33 @@ impl Debugger {
                 continue;
             };
             let known = self.made(node, &path, &lines);
-            if known.is_empty() {
+            let Some(last) = known.versions.last() else {
+                continue;
+            };
+            let want = match self.want(at, node, &path) {
+                Ok(want) => want,
+                Err(reason) => {
+                    restore.left.push(LeftAlone { path, reason });
+                    continue;
+                }
+            };
+            let now = workspace.look(&path)?;
+            let base = known.versions.iter().find(|version| version.agrees(&now));
+            if base.is_none() && known.is_redacted {
+                let reason = LeftReason::Unrecognised;
+                restore.left.push(LeftAlone { path, reason });
                 continue;
             }
-            match self.want(at, node, &path) {
-                Ok(want) => {
-                    let now = workspace.look(&path)?;
-                    let base = known.iter().find(|version| version.agrees(&now));
-                    let last = known.last().unwrap_or(&Fingerprint::Absent);
-                    let base = base.unwrap_or(last).clone();
-                    restore.plan.operations.push(Operation { path, base, want });
-                }
-                Err(reason) => restore.left.push(LeftAlone { path, reason }),
-            }
+            let base = base.unwrap_or(last).clone();
+            restore.plan.operations.push(Operation { path, base, want });
         }
         restore.left.sort_by(|one, two| one.path.cmp(&two.path));
         Ok(restore)
     }
 
-    /// The versions of a path that calls of the run made, and what they found before the
-    /// first one; the last one last. None: no call made any.
-    fn made(&self, node: PathId, path: &TapePath, lines: &BTreeSet<u16>) -> Vec<Fingerprint> {
+    /// What calls of the run made of a path.
+    fn made(&self, node: PathId, path: &TapePath, lines: &BTreeSet<u16>) -> Made {
+        let mut is_redacted = false;
         let blobs = &self.tape.index.blobs;
         let mut versions = Vec::new();
         for line in lines {
@@ -117,14 +142,21 @@ impl Debugger {
                 position = cursor.position - 1;
                 let state = self.state.at(blobs, cursor, node);
                 let made = state.filter(|state| !state.is_outside);
+                is_redacted |= made
+                    .as_ref()
+                    .is_some_and(|state| state.certainty == Certainty::Redacted);
                 let made = made.and_then(|state| self.fingerprint(&state, path));
                 versions.extend(made.map(|made| (cursor.position, made)));
             }
         }
         versions.sort_by_key(|(position, _)| *position);
-        let mut versions: Vec<_> = versions.into_iter().map(|(_, made)| made).collect();
-        if versions.is_empty() {
-            return versions;
+        let versions = versions.into_iter().map(|(_, made)| made);
+        let mut made = Made {
+            versions: versions.collect(),
+            is_redacted,
+        };
+        if made.versions.is_empty() {
+            return made;
         }
         let first = lines.first().copied().unwrap_or_default();
         let start = Cursor {
@@ -132,7 +164,10 @@ impl Debugger {
             branch: first,
         };
         let found = match self.state.at(blobs, start, node) {
-            Some(state) => self.fingerprint(&state, path),
+            Some(state) => {
+                made.is_redacted |= state.certainty == Certainty::Redacted;
+                self.fingerprint(&state, path)
+            }
             None => self
                 .state
                 .is_known_absent(start, node)
@@ -140,13 +175,16 @@ impl Debugger {
         };
         // What was taken away by a restore is nobody's loss if it is put back.
         let found = found.unwrap_or(Fingerprint::Absent);
-        versions.insert(0, found);
-        versions
+        made.versions.insert(0, found);
+        made
     }
 
     fn want(&self, at: Cursor, node: PathId, path: &TapePath) -> Result<Want, LeftReason> {
         if path.is_outside() {
             return Err(LeftReason::OutsideWorkspace);
+        }
+        if has_placeholder(path.as_bytes()) {
+            return Err(LeftReason::Redacted);
         }
         let Some(state) = self.state.at(&self.tape.index.blobs, at, node) else {
             return if self.state.is_known_absent(at, node) {
@@ -158,6 +196,7 @@ impl Debugger {
         match state.certainty {
             Certainty::Absent => return Ok(Want::Pruned),
             Certainty::Exact => {}
+            Certainty::Redacted => return Err(LeftReason::Redacted),
             doubt => return Err(LeftReason::Doubtful(doubt)),
         }
         let unreadable = |why: String| LeftReason::Unreadable(why);
@@ -166,7 +205,11 @@ impl Debugger {
             (EntryKind::Link, ContentRef::Target(position)) => {
                 let target = self.link_target(position, path);
                 let missing = || unreadable("the text of the link cannot be read".to_owned());
-                Ok(Want::Link(target.ok_or_else(missing)?))
+                let target = target.ok_or_else(missing)?;
+                if has_placeholder(&target) {
+                    return Err(LeftReason::Redacted);
+                }
+                Ok(Want::Link(target))
             }
             (EntryKind::File, ContentRef::Blob(id)) => {
                 let bytes = self.blob_bytes(id, state.since);

@@ -6,15 +6,16 @@ use std::io;
 
 use serde_json::json;
 
+use super::books::Books;
 use super::command::{self, Ended, Exit, Invocation};
 use super::declarations::{Declaration, Network};
-use super::{EffectError, Entry, Ledger, Log};
-use crate::model::{Body, EffectEvent, EffectResult, Event, Outcome, Seq};
+use super::{EffectError, Entry, Log};
+use crate::model::{Body, EffectEvent, EffectResult, Event, Outcome};
 use crate::tape::effect_event;
 
 /// Records that something begins, runs it, records what came of it.
 pub(super) fn begin_and_end(
-    ledger: &mut Ledger,
+    books: &mut Books,
     tape: &mut dyn Log,
     number: u32,
     event: EffectEvent,
@@ -26,30 +27,18 @@ pub(super) fn begin_and_end(
         EffectEvent::Compensate(compensation) => (&compensation.name, &[][..]),
         EffectEvent::Result(result) => (&result.key, &[][..]),
     };
-    let tries = ledger.entry(number).map_or(0, Entry::tries);
+    let tries = books.ledger.entry(number).map_or(0, Entry::tries);
     let id = step.open(tape, number, tries + 1, name, arguments)?;
-    record_intent(ledger, tape, step.of(effect_event(&event), &id))?;
+    let intent = step.of(effect_event(&event), &id);
+    books.promise(tape, intent).map_err(EffectError::Intent)?;
     let ended = command::run(invocation);
     let result = result_of(invocation, ended);
     let event = step.of(effect_event(&EffectEvent::Result(result.clone())), &id);
-    let seq = tape
-        .promise(event.clone())
-        .map_err(|source| EffectError::Unrecorded { number, source })?;
-    ledger.take(seq, &event);
+    let recorded = books.promise(tape, event);
+    recorded.map_err(|source| EffectError::Unrecorded { number, source })?;
     let output = String::from_utf8_lossy(&result.output);
     step.close(tape, &id, result.outcome, result.exit, &output);
     Ok(result)
-}
-
-/// Records what is to be on disk before anything is done.
-pub(super) fn record_intent(
-    ledger: &mut Ledger,
-    tape: &mut dyn Log,
-    event: Event,
-) -> Result<Seq, EffectError> {
-    let seq = tape.promise(event.clone()).map_err(EffectError::Intent)?;
-    ledger.take(seq, &event);
-    Ok(seq)
 }
 
 fn result_of(invocation: &Invocation<'_>, ended: Ended) -> EffectResult {

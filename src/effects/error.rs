@@ -96,6 +96,12 @@ pub enum EffectError {
         /// Why.
         source: RecordError,
     },
+    /// Of what was recorded, only placeholders are left.
+    #[error(
+        "effect {0} held a secret, which is not on the tape, and nothing is made from a \
+         placeholder: make it yourself, and settle what became of it"
+    )]
+    Redacted(u32),
     /// What was recorded cannot be read.
     #[error("what was recorded of effect {number} cannot be read: {source}")]
     Read {
@@ -107,6 +113,12 @@ pub enum EffectError {
 }
 
 impl EffectError {
+    /// What was recorded is none of what it should be.
+    pub(super) fn unreadable(number: u32) -> Self {
+        let source = io::Error::from(io::ErrorKind::InvalidData);
+        Self::Read { number, source }
+    }
+
     /// Whether nothing more can be recorded, so that nothing more may be made.
     pub(super) const fn is_of_the_tape(&self) -> bool {
         matches!(self, Self::Intent(_) | Self::Unrecorded { .. })

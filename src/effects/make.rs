@@ -1,11 +1,10 @@
 //! Makes an effect, once: intent, command, result; or answers from the record.
 
-use std::io;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::attempt::{Step, begin_and_end, how_it_failed, network_of, record_intent};
+use super::attempt::{Step, begin_and_end, how_it_failed, network_of};
 use super::command::Invocation;
 use super::declarations::Declaration;
 use super::ledger::{Entry, hash_of};
@@ -13,9 +12,9 @@ use super::template::Filling;
 use super::{EffectError, EffectState, Effects, Log};
 use crate::model::{
     EffectClass, EffectCompensation, EffectEvent, EffectIntent, EffectRequest, EffectResult,
-    Outcome, Seq,
+    Outcome,
 };
-use crate::tape::{effect_event, effect_of};
+use crate::tape::effect_event;
 use crate::text::SafeText;
 
 /// Bytes that a request may have.
@@ -92,7 +91,7 @@ impl Effects {
     pub fn call(&mut self, tape: &mut dyn Log, call: &Call<'_>) -> Result<Answer, EffectError> {
         let declaration = self.declaration(call.name)?;
         check(call, &declaration)?;
-        let known = call.key.and_then(|key| self.ledger.of_key(key));
+        let known = call.key.and_then(|key| self.books.ledger.of_key(key));
         // After a refusal a key is free.
         let known = known.filter(|entry| entry.state() != EffectState::Refused);
         if let Some(entry) = known {
@@ -113,7 +112,7 @@ impl Effects {
                 && call.when == When::AtCommit,
             configuration: self.declarations.hash(),
         };
-        let number = self.ledger.entries().len() as u32 + 1;
+        let number = self.books.ledger.entries().len() as u32 + 1;
         let title = if intent.waits {
             format!("effect {number}, waits for the commit")
         } else {
@@ -163,7 +162,7 @@ impl Effects {
             }
             EffectState::InDoubt => Err(in_doubt(entry)),
             EffectState::Done | EffectState::Failed | EffectState::Refused => {
-                recorded_answer(tape, entry)
+                self.recorded_answer(tape, entry)
             }
             EffectState::Compensated
             | EffectState::CompensationFailed
@@ -179,13 +178,13 @@ impl Effects {
         title: &str,
     ) -> Result<Answer, EffectError> {
         let declaration = self.declaration(&entry.name)?;
-        let intent = match read(tape, entry.number, entry.asked())? {
+        let intent = match self.books.recall(tape, entry.number, entry.asked())? {
             EffectEvent::Intent(intent) => EffectIntent {
                 waits: false,
                 configuration: self.declarations.hash(),
                 ..intent
             },
-            _ => return Err(unreadable(entry.number)),
+            _ => return Err(EffectError::unreadable(entry.number)),
         };
         let step = Step {
             title,
@@ -208,14 +207,14 @@ impl Effects {
         let Some(template) = &declaration.compensate else {
             return Ok(Err(format!("{} says no compensation", declaration.class)));
         };
-        let asked = match read(tape, number, entry.asked())? {
+        let asked = match self.books.recall(tape, number, entry.asked())? {
             EffectEvent::Intent(intent) => intent.request,
-            _ => return Err(unreadable(number)),
+            _ => return Err(EffectError::unreadable(number)),
         };
         let answer = match entry.answered() {
-            Some(seq) => match read(tape, number, seq)? {
+            Some(seq) => match self.books.recall(tape, number, seq)? {
                 EffectEvent::Result(result) => result,
-                _ => return Err(unreadable(number)),
+                _ => return Err(EffectError::unreadable(number)),
             },
             None => EffectResult::default(),
         };
@@ -260,11 +259,21 @@ impl Effects {
             network: declaration.network,
             in_doubt: &declaration.in_doubt,
         };
-        let result = begin_and_end(&mut self.ledger, tape, number, event, &invocation, &step)?;
+        let result = begin_and_end(&mut self.books, tape, number, event, &invocation, &step)?;
         Ok(match result.outcome {
             Outcome::Ok => Ok(()),
             _ => Err(how_it_failed(&result)),
         })
+    }
+
+    fn recorded_answer(&self, tape: &dyn Log, entry: &Entry) -> Result<Answer, EffectError> {
+        let number = entry.number;
+        let seq = entry.answered();
+        let seq = seq.ok_or_else(|| EffectError::unreadable(number))?;
+        match self.books.recall(tape, number, seq)? {
+            EffectEvent::Result(result) => Ok(Answer::of(number, result, Source::Record)),
+            _ => Err(EffectError::unreadable(number)),
+        }
     }
 
     fn declaration(&self, name: &str) -> Result<Declaration, EffectError> {
@@ -287,7 +296,8 @@ impl Effects {
             let answer = Answer::waiting(number, intent.key.clone());
             let id = step.open(tape, number, 0, &intent.name, &intent.request.arguments)?;
             let event = step.of(effect_event(&EffectEvent::Intent(intent)), &id);
-            record_intent(&mut self.ledger, tape, event)?;
+            let recorded = self.books.promise(tape, event);
+            recorded.map_err(EffectError::Intent)?;
             step.close(tape, &id, Outcome::Ok, None, "waits for the commit");
             return Ok(answer);
         }
@@ -310,7 +320,7 @@ impl Effects {
             in_doubt: &declaration.in_doubt,
         };
         let event = EffectEvent::Intent(intent);
-        let result = begin_and_end(&mut self.ledger, tape, number, event, &invocation, step)?;
+        let result = begin_and_end(&mut self.books, tape, number, event, &invocation, step)?;
         Ok(Answer::of(number, result, Source::Made))
     }
 }
@@ -358,26 +368,6 @@ pub(super) fn in_doubt(entry: &Entry) -> EffectError {
     EffectError::InDoubt {
         number: entry.number,
         name: SafeText::line(&entry.name),
-    }
-}
-
-fn read(tape: &dyn Log, number: u32, seq: Seq) -> Result<EffectEvent, EffectError> {
-    let event = tape.event(seq);
-    let event = event.map_err(|source| EffectError::Read { number, source })?;
-    effect_of(&event).ok_or_else(|| unreadable(number))
-}
-
-fn unreadable(number: u32) -> EffectError {
-    let source = io::Error::from(io::ErrorKind::InvalidData);
-    EffectError::Read { number, source }
-}
-
-fn recorded_answer(tape: &dyn Log, entry: &Entry) -> Result<Answer, EffectError> {
-    let number = entry.number;
-    let seq = entry.answered().ok_or_else(|| unreadable(number))?;
-    match read(tape, number, seq)? {
-        EffectEvent::Result(result) => Ok(Answer::of(number, result, Source::Record)),
-        _ => Err(unreadable(number)),
     }
 }
 

@@ -47,7 +47,7 @@ impl Effects {
     /// that are in doubt after that. One that cannot be made keeps no other from it.
     pub fn retry_doubts(&mut self, tape: &mut dyn Log) -> Result<Vec<u32>, EffectError> {
         let is_in_doubt = |entry: &&super::Entry| entry.state() == EffectState::InDoubt;
-        let entries = self.ledger.entries().iter();
+        let entries = self.books.ledger.entries().iter();
         let doubts: Vec<_> = entries.filter(is_in_doubt).cloned().collect();
         let mut failed = None;
         for entry in doubts.iter().filter(|entry| entry.class.is_repeatable()) {
@@ -66,7 +66,7 @@ impl Effects {
 
     /// The effects that are in doubt and change something: those of a transaction, or all.
     pub fn doubts(&self, txn: Option<&str>) -> Vec<u32> {
-        let entries = self.ledger.entries().iter().filter(|entry| {
+        let entries = self.books.ledger.entries().iter().filter(|entry| {
             entry.state() == EffectState::InDoubt
                 && entry.class.changes_something()
                 && (txn.is_none() || entry.txn.as_deref() == txn)
@@ -76,7 +76,7 @@ impl Effects {
 
     /// What waits for the commit of a transaction.
     pub fn waiting(&self, txn: &str) -> Vec<u32> {
-        let entries = self.ledger.entries().iter().filter(|entry| {
+        let entries = self.books.ledger.entries().iter().filter(|entry| {
             entry.state() == EffectState::Waiting && entry.txn.as_deref() == Some(txn)
         });
         entries.map(|entry| entry.number).collect()
@@ -85,7 +85,7 @@ impl Effects {
     /// Sends what waited for the commit of a transaction, in order, once it is committed. The
     /// first that does not succeed stops those behind it. Called again, it goes on there.
     pub fn send_waiting(&mut self, tape: &mut dyn Log, txn: &str) -> Result<Sent, EffectError> {
-        let entries = self.ledger.entries().iter();
+        let entries = self.books.ledger.entries().iter();
         let of_outbox: Vec<_> = entries
             .filter(|entry| entry.txn.as_deref() == Some(txn) && entry.is_of_outbox())
             .cloned()
@@ -132,7 +132,7 @@ impl Effects {
         number: u32,
         said: Settlement,
     ) -> Result<(), EffectError> {
-        let entry = self.ledger.entry(number);
+        let entry = self.books.ledger.entry(number);
         let entry = entry.ok_or(EffectError::NoEffect(number))?;
         let state = entry.state();
         let can_be_said = match said {
@@ -170,9 +170,7 @@ impl Effects {
             remark: Some(remark.to_owned()),
             ..EffectResult::default()
         }));
-        let seq = tape.promise(event.clone()).map_err(EffectError::Intent)?;
-        self.ledger.take(seq, &event);
-        Ok(seq)
+        self.books.promise(tape, event).map_err(EffectError::Intent)
     }
 }
 

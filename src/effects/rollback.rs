@@ -57,7 +57,7 @@ impl Effects {
 
     /// What a rollback would do about these effects, the last first.
     fn fates(&self, is_meant: impl Fn(&Entry) -> bool) -> impl Iterator<Item = (&Entry, Fate)> {
-        let entries = self.ledger.entries().iter().rev();
+        let entries = self.books.ledger.entries().iter().rev();
         let entries = entries.filter(move |entry| is_meant(entry));
         entries.map(|entry| (entry, entry.fate_before(Seq(u64::MAX))))
     }

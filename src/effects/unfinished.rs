@@ -11,7 +11,7 @@ use super::{
     Declarations, EffectError, EffectState, Effects, Entry, Fate, RolledBack, Sent, Settlement,
 };
 use crate::model::{Body, Event, Outcome, Seq};
-use crate::tape::{RecordError, Recorder, RecorderOptions, Tape, TransactionState};
+use crate::tape::{RecordError, Recorder, RecorderOptions, Redacting, Tape, TransactionState};
 
 /// The effects of a tape, to be brought to an end. It holds the tape's lock.
 #[derive(Debug)]
@@ -38,8 +38,17 @@ pub enum UnfinishedError {
 
 impl Unfinished {
     /// Opens a tape. Nothing is run; what is torn of it is set aside.
-    pub fn open(tape: &Path, declarations: Declarations) -> Result<Self, UnfinishedError> {
-        let recorder = Recorder::resume(tape, RecorderOptions::default())?;
+    /// Secrets in what is answered are taken out, if it is said which there are.
+    pub fn open(
+        tape: &Path,
+        declarations: Declarations,
+        redacting: Option<Redacting>,
+    ) -> Result<Self, UnfinishedError> {
+        let options = RecorderOptions {
+            redacting,
+            ..RecorderOptions::default()
+        };
+        let recorder = Recorder::resume(tape, options)?;
         let effects = Effects::resume(declarations, &recorder)?;
         let tape = Tape::read(recorder.bytes(), &mut ())?;
         let index = &tape.index;
@@ -134,6 +143,21 @@ impl Unfinished {
         for (name, state) in &mut self.transactions {
             if name == txn && *state == TransactionState::Open {
                 *state = TransactionState::Committed;
+            }
+        }
+    }
+
+    /// The transactions that were committed.
+    pub fn committed_transactions(&self) -> impl Iterator<Item = &str> {
+        self.committed()
+    }
+
+    /// The commit of a transaction was undone: its effects are from now on those of one that was
+    /// rolled back. The tape is not told.
+    pub fn know_undone(&mut self, txn: &str) {
+        for (name, state) in &mut self.transactions {
+            if name == txn && *state == TransactionState::Committed {
+                *state = TransactionState::RolledBack;
             }
         }
     }

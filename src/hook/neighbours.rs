@@ -1,11 +1,13 @@
 //! Calls of other sessions in the same directories: each recorder leaves word of its own.
 //!
 //! Kept beside the sockets, in a file a session that is written whole. What cannot be read
-//! there counts for nothing: then a change is blamed on nobody.
+//! there counts for nothing, nor is a path told of that holds a secret: then a change is blamed
+//! on nobody.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::door::{self, Door};
 use crate::capture::CallTrace;
 use crate::model::WallTime;
+use crate::redact::Redactor;
 
 /// Calls that are over and still told of, at most.
 const KEPT: usize = 256;
@@ -40,12 +43,19 @@ struct Stretch {
 pub(super) struct Neighbours {
     door: Door,
     word: Word,
+    /// What nobody is told.
+    redactor: Option<Arc<Redactor>>,
     /// Since when changes were not looked for.
     looked: WallTime,
 }
 
 impl Neighbours {
-    pub(super) fn new(door: Door, root: PathBuf, now: WallTime) -> Self {
+    pub(super) fn new(
+        door: Door,
+        root: PathBuf,
+        redactor: Option<Arc<Redactor>>,
+        now: WallTime,
+    ) -> Self {
         for path in others(&door) {
             let written = fs::metadata(&path).and_then(|found| found.modified());
             let age = written.map(|written| SystemTime::now().duration_since(written));
@@ -57,6 +67,7 @@ impl Neighbours {
         Self {
             door,
             word: Word { root, calls },
+            redactor,
             looked: now,
         }
     }
@@ -95,11 +106,15 @@ impl Neighbours {
                 is_news = true;
             }
         }
-        for trace in open {
+        for mut trace in open {
             if !calls
                 .iter()
                 .any(|stretch| stretch.to.is_none() && stretch.trace.id == trace.id)
             {
+                if let Some(redactor) = &self.redactor {
+                    let is_plain = |name: &String| redactor.secrets(name.as_bytes()).is_empty();
+                    trace.names.retain(is_plain);
+                }
                 let (from, to) = (now.0, None);
                 calls.push(Stretch { trace, from, to });
                 is_news = true;

@@ -1,9 +1,10 @@
 //! One session and its tape: records come in, events go on.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -19,7 +20,9 @@ use super::{Delivery, HookPlaces};
 use crate::capture::{Capture, CaptureOptions, Session, holds_home};
 use crate::import::claude_code::Turn;
 use crate::model::{Body, Event, Header, Outcome, WallTime};
+use crate::redact::Redactor;
 use crate::tape::{RecordError, Recorder, RecorderOptions};
+use crate::text::human;
 
 /// So long a call waits for the turn that asked for it, at most.
 const FOR_TURN: Duration = Duration::from_millis(12);
@@ -50,6 +53,12 @@ pub(super) enum Taken {
     Lost,
     /// It is on the tape, and nothing follows it.
     Last,
+}
+
+/// What is a secret, where any is taken out.
+fn redactor_of(options: &RecorderOptions) -> Option<Arc<Redactor>> {
+    let redacting = options.redacting.as_ref()?;
+    Some(Arc::clone(&redacting.redactor))
 }
 
 impl HookRun {
@@ -117,7 +126,13 @@ impl HookRun {
             source: source(begins),
             ..Header::default()
         };
-        let recorder = Recorder::create(&tape, header, options.clone())?;
+        let recorder = Recorder::create(&tape, header, options.clone());
+        let recorder = recorder.inspect_err(|error| {
+            // Nothing is in the file, and it would stand in the way of the next try.
+            if let RecordError::Write(_) = error {
+                let _is_gone = fs::remove_file(&tape);
+            }
+        })?;
         let session = Session::begin(recorder, capture.into_iter().collect())?;
         let mut run = Self {
             session,
@@ -127,7 +142,7 @@ impl HookRun {
             calls: HashMap::new(),
             agents: Agents::default(),
             turns: Turns::of_new(begins.at),
-            neighbours: Neighbours::new(door, root.clone().into(), now()),
+            neighbours: Neighbours::new(door, root.clone().into(), redactor_of(options), now()),
             root,
         };
         for delivery in late {
@@ -161,7 +176,7 @@ impl HookRun {
             calls: before.calls,
             agents,
             turns: Turns::of_known(started, before.turns),
-            neighbours: Neighbours::new(door, root.clone().into(), now()),
+            neighbours: Neighbours::new(door, root.clone().into(), redactor_of(options), now()),
             root,
             tape,
         };
@@ -393,6 +408,14 @@ impl HookRun {
             count += self.read_turns(agent.as_deref())?;
         }
         Ok(count > 0)
+    }
+
+    /// Says that records could be written nowhere.
+    pub(super) fn tell_lost(&mut self, count: usize) -> Result<(), RecordError> {
+        let records = human::plural(count as u64, "record", "records");
+        let why = format!("{records} of hooks could be written nowhere: the disk was full");
+        self.session.append(Event::new(Body::Gap { why }))?;
+        Ok(())
     }
 
     /// Ends the tape.

@@ -2,7 +2,12 @@
 //!
 //! One thread owns the tape; each hook has a thread that reads what it says, so that one that
 //! says nothing keeps nobody waiting.
+//!
+//! While the disk of the tape is full, nobody is answered: hooks spool what they have to say, and
+//! the next one that comes when there is room again has it taken in. What they could not spool
+//! either is lost, and the tape says how much that was.
 
+use std::collections::HashSet;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -110,7 +115,8 @@ pub fn serve(
     let mut recorder = Recorder {
         places,
         options: RecorderOptions {
-            on_failure: OnFailure::Continue,
+            // What cannot be written is not lost: it is spooled.
+            on_failure: OnFailure::Stop,
             redacting,
             ..RecorderOptions::default()
         },
@@ -118,6 +124,7 @@ pub fn serve(
         claim,
         spool: Spool::of(places, session),
         run: None,
+        unanswered: HashSet::new(),
         note,
     };
     let ended = recorder
@@ -155,6 +162,8 @@ struct Recorder<'a> {
     claim: Claim,
     spool: Spool,
     run: Option<HookRun>,
+    /// Records that could not be written, by their ids.
+    unanswered: HashSet<String>,
     note: &'a mut dyn FnMut(&Path),
 }
 
@@ -167,7 +176,7 @@ impl Recorder<'_> {
             let next = settles.unwrap_or(ends);
             match heard.recv_timeout(next.saturating_duration_since(Instant::now())) {
                 Ok(Heard::Record(delivery, stream)) => {
-                    let taken = self.take(&delivery)?;
+                    let taken = self.take_if_there_is_room(&delivery)?;
                     if taken == Taken::Last {
                         self.claim.close_door();
                         self.take_rest(heard)?;
@@ -191,10 +200,8 @@ impl Recorder<'_> {
                     return Ok(Finished::Stopped);
                 }
                 Err(RecvTimeoutError::Timeout) if settles.is_some() => {
-                    let has_more = match &mut self.run {
-                        Some(run) => run.settle()?,
-                        None => false,
-                    };
+                    let settled = self.run.as_mut().map_or(Ok(false), HookRun::settle);
+                    let has_more = self.unless_full(settled, false)?;
                     settles = has_more.then(|| Instant::now() + SETTLES);
                 }
                 Err(RecvTimeoutError::Timeout) => {
@@ -204,6 +211,28 @@ impl Recorder<'_> {
                     return Ok(Finished::Idle);
                 }
             }
+        }
+    }
+
+    /// Takes a record, or leaves it to its hook.
+    fn take_if_there_is_room(&mut self, delivery: &Delivery) -> Result<Taken, RecordError> {
+        let taken = self.take(delivery);
+        let taken = self.unless_full(taken, Taken::Lost)?;
+        if taken == Taken::Lost {
+            self.unanswered.insert(delivery.id.clone());
+        }
+        Ok(taken)
+    }
+
+    /// What came of it; or this, where the tape cannot be written for now. Then the tape is left
+    /// as after a kill, and the next record goes on with it.
+    fn unless_full<T>(&mut self, done: Result<T, RecordError>, full: T) -> Result<T, RecordError> {
+        match done {
+            Err(error) if is_full(&error) => {
+                self.run = None;
+                Ok(full)
+            }
+            done => done,
         }
     }
 
@@ -221,11 +250,22 @@ impl Recorder<'_> {
         let (door, run) = (&self.door, &mut self.run);
         let how = (self.places, &self.options);
         let is_new = run.is_none();
+        let unanswered = &mut self.unanswered;
         self.spool.take(|late| {
+            // Whoever was not answered has spooled it, or comes again; else it is gone.
+            let spooled: HashSet<&str> = late.iter().chain(first).map(|it| &*it.id).collect();
+            let lost = unanswered
+                .iter()
+                .filter(|id| !spooled.contains(id.as_str()));
+            let lost = lost.count();
             if let Some(run) = run {
                 return late.iter().try_for_each(|late| run.take(late).map(|_| ()));
             }
             *run = HookRun::begin(how, door.clone(), late, first)?;
+            if let Some(run) = run.as_mut().filter(|_| lost > 0) {
+                run.tell_lost(lost)?;
+            }
+            unanswered.clear();
             Ok(())
         })?;
         if is_new {
@@ -237,7 +277,7 @@ impl Recorder<'_> {
     /// Takes what was handed over before the door was closed.
     fn take_rest(&mut self, heard: &Receiver<Heard>) -> Result<(), RecordError> {
         while let Ok(Heard::Record(delivery, stream)) = heard.try_recv() {
-            if self.take(&delivery)? != Taken::Lost {
+            if self.take_if_there_is_room(&delivery)? != Taken::Lost {
                 answer(stream);
             }
         }
@@ -258,6 +298,19 @@ impl Recorder<'_> {
         if let Some(run) = &self.run {
             (self.note)(run.tape());
         }
+    }
+}
+
+/// Whether it is for want of room that the tape cannot be written.
+fn is_full(error: &RecordError) -> bool {
+    match error {
+        RecordError::Write(source) | RecordError::Open { source, .. } => matches!(
+            source.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+        ),
+        // It was noticed when nobody looked.
+        RecordError::Stopped(_) => true,
+        _ => false,
     }
 }
 

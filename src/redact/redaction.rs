@@ -50,6 +50,16 @@ pub fn is_placeholder(text: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
+/// Whether a placeholder stands anywhere in these bytes.
+pub fn has_placeholder(bytes: &[u8]) -> bool {
+    const START: &[u8] = b"[REDACTED:";
+    memchr::memmem::find_iter(bytes, START).any(|at| {
+        let rest = bytes.get(at + START.len()..).unwrap_or_default();
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        digits > 0 && rest.get(digits) == Some(&b']')
+    })
+}
+
 impl Redaction {
     /// Begins with no placeholder.
     pub fn new(redactor: Arc<Redactor>, key: [u8; 32]) -> Self {

@@ -271,6 +271,8 @@ fn numbers_are_kept_from_one_opening_to_the_next() {
     );
     assert_eq!(text, "[REDACTED:3] [REDACTED:2] [REDACTED:1]");
     assert!(is_placeholder("[REDACTED:3]") && !is_placeholder("[REDACTED:]"));
+    assert!(has_placeholder(b"a [REDACTED:x] [REDACTED:12]\xff"));
+    assert!(!has_placeholder(b"[REDACTED:] [REDACTED:1 [REDACTED:"));
 }
 
 fn secret() -> impl Strategy<Value = String> {

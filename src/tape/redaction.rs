@@ -47,6 +47,18 @@ pub struct Leak {
     pub kind: SecretKind,
 }
 
+/// Whether an event of a tape says that placeholders stand in it, in the place of what it said
+/// first.
+pub fn is_redacted(event: &Event) -> bool {
+    let fields = match &event.body {
+        Body::Other { fields, .. } => Some(fields),
+        _ => None,
+    };
+    let all = fields.into_iter().chain([&event.extra]);
+    let mut said = all.filter_map(|fields| fields.get(REDACTED));
+    said.any(|value| *value == Value::Bool(true))
+}
+
 /// Takes the secrets out of the events of one tape.
 #[derive(Debug)]
 pub(super) struct EventRedaction {

@@ -48,6 +48,8 @@ pub struct Done {
     pub bytes: u64,
     /// The commit that it took back.
     pub undoes: Option<u64>,
+    /// The transaction that it committed, or whose commit it took back.
+    pub transaction: Option<String>,
 }
 
 /// What the journals of a workspace tell of the commit of a transaction.
@@ -95,6 +97,14 @@ pub(super) fn verdict(
     } else {
         Verdict::Forgotten
     })
+}
+
+/// Whether the commit of a transaction is known to have been taken back.
+pub(super) fn is_undone(fs: &dyn Fs, transaction: &str) -> Result<bool, TransactionError> {
+    let done = done(fs).map_err(TransactionError::Prepare)?;
+    Ok(done.iter().any(|journal| {
+        journal.undoes.is_some() && journal.transaction.as_deref() == Some(transaction)
+    }))
 }
 
 /// The journal that counts, if any.
@@ -147,6 +157,7 @@ pub(super) fn status(fs: &dyn Fs) -> Result<Status, TransactionError> {
         changed: changed(journal),
         bytes: displaced_bytes(journal),
         undoes: journal.undoes,
+        transaction: journal.transaction.clone(),
     });
     Ok(Status {
         pending,

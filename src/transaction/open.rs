@@ -71,8 +71,8 @@ pub struct Begin {
     pub prompt: Option<String>,
     /// What else the tape's header says of what is covered.
     pub covers: Map<String, Value>,
-    /// What is taken out before the tape is written; `None`: nothing. Only where no effect is
-    /// made: one that waits is made from what the tape says of it.
+    /// What is taken out before the tape is written; `None`: nothing. Effects are made from
+    /// what was asked for, and not from what the tape says of it.
     pub redacting: Option<Redacting>,
     /// Of a fork that shares no event with its parent: which it left, and what is other in it.
     pub fork: Option<(Parent, Edit)>,

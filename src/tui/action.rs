@@ -310,6 +310,8 @@ mod tests {
         }
         assert!(table.contains("| `h` `←` | One step back | `jukebox show TAPE@12` |\n"));
         assert!(table.contains("| `\\|` | Side by side"));
-        assert!(table.contains("| `m…` | Mark this place with a letter | |\n"));
+        assert!(
+            table.contains("| `m…` | Mark this place with a letter | `jukebox mark TAPE@12 a` |\n")
+        );
     }
 }

@@ -9,6 +9,7 @@ use ratatui::layout::Size;
 
 use super::against::Against;
 use super::bisection::Bisecting;
+use super::command::Command;
 use super::decision::Decision;
 use super::difference::Form;
 use super::effect::Effect;
@@ -54,6 +55,8 @@ pub struct AppOptions {
     pub against: Option<Place>,
     /// How much of the run was read before the screen was there.
     pub extent: Extent,
+    /// Whether the tape is that of a command which runs meanwhile.
+    pub has_command: bool,
 }
 
 /// How much of a run there is when the screen is opened.
@@ -151,6 +154,8 @@ pub struct App {
     pub(super) decision: Option<Decision>,
     /// A fork that is being made.
     pub(super) forking: Option<Forking>,
+    /// A command that runs while the screen is shown.
+    pub(super) command: Option<Command>,
 }
 
 /// Something said once, in the place of the hints, until the next key.
@@ -236,6 +241,7 @@ impl App {
             standing: Held::default(),
             decision: None,
             forking: None,
+            command: None,
         };
         if options.extent == Extent::Begun {
             app.begin_opening();
@@ -246,6 +252,13 @@ impl App {
         if options.is_following {
             app.watch();
             app.travel.follow = Follow::Sticking;
+        }
+        if options.has_command {
+            app.command = Some(Command::started());
+            app.say(
+                Tone::Plain,
+                "the command runs and is recorded; Ctrl-C ends it, q leaves it alone",
+            );
         }
         app
     }

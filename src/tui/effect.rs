@@ -35,6 +35,8 @@ pub enum Effect {
     Suspend,
     /// Forget what the terminal shows and draw everything anew.
     Redraw,
+    /// Ask the command to end that runs while the screen is shown.
+    StopCommand,
     /// End, all is well.
     Quit,
     /// End, with this reason, made safe.

@@ -5,6 +5,7 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::job::Reply;
+use crate::cli::CommandEnd;
 use crate::text::SafeText;
 
 /// Something that happened, in the order it happened.
@@ -31,6 +32,8 @@ pub enum Event {
     WorkerFailed(SafeText),
     /// An effect could not be carried out, for this reason, made safe.
     EffectFailed(SafeText),
+    /// The command that ran while the screen was shown is over.
+    CommandEnded(CommandEnd),
     /// The followed file was written, moved or removed.
     TapeMayHaveChanged,
     /// A tenth of a second has passed. Sent only while [`App::wants_tick`](super::app::App::wants_tick).

@@ -29,14 +29,17 @@ use super::signals::{self, Signal};
 use super::terminal::{self, Terminal, TerminalError};
 use super::view;
 use super::worker::{Runs, Worker};
+use crate::cli::{CommandEnd, RunningCommand};
 use crate::debugger::{Rest, WorkbenchConfig};
 use crate::text::SafeText;
 
 /// How the screen is opened.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct RunOptions {
     /// What the screen shows first.
     pub app: AppOptions,
+    /// The command that runs meanwhile, where there is one.
+    pub command: Option<RunningCommand>,
 }
 
 /// Why the screen closed, when all is well.
@@ -72,7 +75,7 @@ pub fn run(
     options: RunOptions,
 ) -> Result<Ending, RunError> {
     let (tell, happenings) = channel();
-    signals::spawn(telling(&tell, Happening::Signal))?;
+    let _listening = signals::spawn(telling(&tell, Happening::Signal))?;
     let terminal = Terminal::open(options.app.mouse)?;
     let panicked = telling(&tell, |()| Happening::Panic);
     fault::watch(move || panicked(()));
@@ -82,6 +85,13 @@ pub fn run(
     let runs = runs.into();
     let workbench = runs.workbench.clone();
     let worker = spawn_worker(runs, rest, &tell, drill)?;
+    let stop_command = match options.command {
+        None => None,
+        Some(RunningCommand { end, stop }) => {
+            hear_of_end(end, telling(&tell, Happening::Event))?;
+            Some(stop)
+        }
+    };
     let mut session = Session {
         terminal,
         canvas: ratatui::Terminal::new(Canvas::new(Size::ZERO))?,
@@ -91,6 +101,7 @@ pub fn run(
         workbench,
         keyboard,
         editor: Editor::from_environment(),
+        stop_command,
         drill,
         typed: VecDeque::new(),
         put_off: VecDeque::new(),
@@ -116,6 +127,18 @@ fn spawn_worker(
         Drill::at(drill, Drill::Worker);
         tell_event(event);
     })
+}
+
+/// Tells when the command is over that runs meanwhile. One that is never heard of again was
+/// broken off by a fault, which is told elsewhere.
+fn hear_of_end(end: Receiver<CommandEnd>, tell: impl Fn(Event) + Send + 'static) -> io::Result<()> {
+    let listener = thread::Builder::new().name("command".into());
+    let listen = move || {
+        if let Ok(end) = end.recv() {
+            tell(Event::CommandEnded(end));
+        }
+    };
+    listener.spawn(listen).map(drop)
 }
 
 /// One thing that reached the loop.
@@ -166,6 +189,8 @@ struct Session {
     keyboard: Keyboard,
     editor: Editor,
     drill: Option<Drill>,
+    /// Asks the command to end that runs meanwhile.
+    stop_command: Option<Box<dyn Fn() + Send>>,
     /// What was typed ahead.
     typed: VecDeque<Event>,
     /// What happened while an editor had the terminal.
@@ -327,6 +352,11 @@ impl Session {
                 return self.fail("no shell is there that could continue a stopped program");
             }
             Effect::Redraw => self.forget_frame()?,
+            Effect::StopCommand => {
+                if let Some(stop) = &self.stop_command {
+                    stop();
+                }
+            }
             Effect::Quit => return Ok(Some(Ending::Asked)),
             Effect::Fail(reason) => return Err(RunError::Failed(reason)),
         }

@@ -21,8 +21,10 @@ impl Screen for TerminalScreen {
         mut start: Start,
     ) -> Result<Answer, Failure> {
         let runs = runs(debugger, &mut start);
+        let command = start.command.take();
         let options = RunOptions {
             app: AppOptions {
+                has_command: command.is_some(),
                 keeping: Keeping::Kept,
                 extent: match rest {
                     Some(_) => Extent::Begun,
@@ -30,6 +32,7 @@ impl Screen for TerminalScreen {
                 },
                 ..app_options(start)?
             },
+            command,
         };
         match run(runs, rest, options) {
             Ok(Ending::Asked) => Ok(Answer::Yes),
@@ -92,6 +95,7 @@ fn app_options(start: Start) -> Result<AppOptions, Failure> {
             First::Run
         },
         extent: Extent::Whole,
+        has_command: false,
         start: start.place,
         against: start.against.map(|against| against.place),
         is_following: start.is_following,

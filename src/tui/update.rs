@@ -6,6 +6,7 @@
 mod against;
 mod bisect;
 mod blame;
+mod command;
 mod files;
 mod fork;
 mod left;
@@ -61,6 +62,7 @@ impl App {
             Event::Reply(reply) => self.take_reply(reply, &mut effects),
             Event::WorkerFailed(message) => effects.push(Effect::Fail(message)),
             Event::EffectFailed(reason) => self.say(Tone::Error, reason.as_str()),
+            Event::CommandEnded(end) => self.end_command(end),
             Event::TapeMayHaveChanged => self.refresh(),
             Event::Tick => {
                 self.desk.tick();
@@ -86,6 +88,9 @@ impl App {
             return;
         }
         self.message = None;
+        if let Some(command) = &mut self.command {
+            command.hear_key();
+        }
         let key = Key::from(event);
         let action = self.keymap.action(key);
         let is_for_all = matches!(action, Some(ActionId::Quit | ActionId::Suspend));
@@ -240,7 +245,7 @@ impl App {
             ActionId::Mouse => self.toggle_mouse(effects),
             ActionId::Redraw => effects.push(Effect::Redraw),
             ActionId::Suspend => effects.push(Effect::Suspend),
-            ActionId::Quit => effects.push(Effect::Quit),
+            ActionId::Quit => self.quit(effects),
         }
     }
 
@@ -263,7 +268,7 @@ impl App {
     /// Closes the top layer; without one, the program.
     fn close(&mut self, effects: &mut Vec<Effect>) {
         if !self.close_layer() {
-            effects.push(Effect::Quit);
+            self.leave(effects);
         }
     }
 

@@ -46,6 +46,7 @@ fn the_whole_help() {
         "verify",
         "doctor",
         "note",
+        "mark",
         "import",
         "compact",
         "redact",

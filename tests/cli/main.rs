@@ -14,12 +14,14 @@ mod diffs;
 mod effects;
 mod forks;
 mod golden;
+mod hook_disk;
 mod hook_settings;
 mod hooks;
 mod hostile;
 #[path = "../support/hostile_tape.rs"]
 mod hostile_tape;
 mod long_steps;
+mod marks;
 mod models;
 mod notes;
 mod nothing_runs;
@@ -32,6 +34,8 @@ mod restores;
 mod searches;
 mod secrets;
 mod themes;
+#[path = "../support/traces.rs"]
+mod traces;
 mod watches;
 mod what_if;
 mod world;

@@ -297,3 +297,82 @@ fn git_sees_nothing_of_what_is_kept() {
         "{status}"
     );
 }
+
+/// A run that writes a secret, which the tape has not: into a file that had none, as a name and
+/// into a link; and takes it out of the file again.
+const REDACTED: &str = r#"{"seq":0,"kind":"tape","format":1,"id":"t","root":"/w"}
+{"seq":1,"kind":"prompt","name":"user","text":"go"}
+{"seq":2,"kind":"tool.call","call":"c1","name":"Write"}
+{"seq":3,"kind":"fs.observe","call":"c1","path":"a.txt"}
+{"seq":4,"kind":"fs.write","call":"c1","path":"a.txt","text":"one\n"}
+{"seq":5,"kind":"fs.observe","call":"c1","path":"key"}
+{"seq":6,"kind":"fs.write","call":"c1","path":"key","text":"[REDACTED:1]\n","redacted":true}
+{"seq":7,"kind":"fs.observe","call":"c1","path":"of-[REDACTED:1]"}
+{"seq":8,"kind":"fs.write","call":"c1","path":"of-[REDACTED:1]","text":"x\n"}
+{"seq":9,"kind":"fs.observe","call":"c1","path":"link"}
+{"seq":10,"kind":"fs.symlink","call":"c1","path":"link","target":"to-[REDACTED:1]","redacted":true}
+{"seq":11,"kind":"tool.result","call":"c1","outcome":"ok"}
+{"seq":12,"kind":"tool.call","call":"c2","name":"Write"}
+{"seq":13,"kind":"fs.write","call":"c2","path":"a.txt","text":"two\n"}
+{"seq":14,"kind":"fs.write","call":"c2","path":"key","text":"none\n"}
+{"seq":15,"kind":"fs.remove","call":"c2","path":"link"}
+{"seq":16,"kind":"tool.result","call":"c2","outcome":"ok"}
+"#;
+
+#[test]
+fn a_placeholder_is_never_written_into_a_workspace() {
+    let world = World::new(&[]);
+    world.put("run.jsonl", REDACTED);
+    world.put("w/a.txt", "two\n");
+    world.put("w/key", "none\n");
+    let run = world.type_in("restore run.jsonl@2 --dir w --yes");
+    expect_code(&run, 1);
+    let said = run.stdout();
+    for path in ["key", "link", "of-[REDACTED:1]"] {
+        let line = said.lines().find(|line| line.starts_with(path)).unwrap();
+        assert!(line.contains("left as it is: it is redacted"), "{line}");
+    }
+    assert_eq!(read(&world, "w/a.txt").unwrap(), "one\n");
+    assert_eq!(read(&world, "w/key").unwrap(), "none\n");
+    assert!(fs::symlink_metadata(world.path("w/link")).is_err());
+    assert!(!world.path("w/of-[REDACTED:1]").exists());
+}
+
+#[test]
+fn what_the_run_wrote_with_a_secret_is_not_taken_for_somebody_elses() {
+    let world = World::new(&[]);
+    world.put("run.jsonl", REDACTED);
+    world.put("w/a.txt", "one\n");
+    world.put("w/key", "open sesame\n");
+    let run = world.type_in("restore run.jsonl@1 --dir w --yes --json");
+    expect_code(&run, 1);
+    let object: serde_json::Value = serde_json::from_str(&run.stdout()).unwrap();
+    let left = object["left"].as_array().unwrap().iter();
+    let left: Vec<_> = left
+        .map(|row| {
+            (
+                row["path"].as_str().unwrap(),
+                row["reason"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        left,
+        [("key", "unrecognised"), ("of-[REDACTED:1]", "redacted")]
+    );
+    assert_eq!(read(&world, "w/key").unwrap(), "open sesame\n");
+    assert!(!world.path("w/a.txt").exists());
+}
+
+#[test]
+fn who_gets_placeholders_is_told() {
+    let world = World::new(&[]);
+    world.put("run.jsonl", REDACTED);
+    let run = world.type_in("checkout run.jsonl@2 out");
+    expect_code(&run, 0);
+    let line = "key  (redacted: placeholders stand where secrets were taken out)";
+    assert!(run.stdout().contains(line), "{}", run.stdout());
+    let run = world.type_in("cat run.jsonl@2 key");
+    expect_code(&run, 0);
+    assert!(run.stderr().contains("key is redacted"), "{}", run.stderr());
+}

@@ -2,34 +2,16 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::agent::Agent;
+use super::commands;
 use super::recorder::{Recorder, check_whole, events};
-use super::world::World;
-
-/// Made up, in the manner of a real one.
-const KEY: &str = "Zk3-fake/9f+QxT7.r2LmW8uYv0c";
-
-/// A text, each of its bytes written in another way.
-fn each(text: &str, way: impl Fn(u8) -> String) -> String {
-    text.bytes().map(way).collect::<Vec<_>>().concat()
-}
-
-fn escaped(text: &str) -> String {
-    each(text, |byte| format!("\\u{byte:04x}"))
-}
-
-fn percent(text: &str) -> String {
-    each(text, |byte| format!("%{byte:02X}"))
-}
-
-fn hex(text: &str) -> String {
-    each(text, |byte| format!("{byte:02x}"))
-}
+use super::traces::{KEY, escaped, hex, percent, traces, traces_below};
+use super::world::{Run, World};
 
 /// Says a run with the secret everywhere.
 fn say_everything(recorder: &mut Recorder) {
@@ -68,36 +50,6 @@ fn say_everything(recorder: &mut Recorder) {
     );
     say(json!({"kind": "raw", "name": "x", "text": format!("{{\"a\":\"{}\"}}", escaped(KEY))}));
     say(json!({"kind": "note", "text": format!("https://u:{}@host.example/", percent(KEY))}));
-}
-
-/// What of the secret stands in bytes, in any encoding.
-fn traces(bytes: &[u8]) -> Vec<String> {
-    let mut forms = vec![KEY.to_owned(), hex(KEY), percent(KEY), escaped(KEY)];
-    forms.push(escaped(KEY).replace('\\', "\\\\"));
-    let halves = KEY.split_at(9);
-    forms.extend([halves.0.to_owned(), halves.1.to_owned()]);
-    for before in ["", "a", "ab"] {
-        let encoded = STANDARD.encode(format!("{before}{KEY}"));
-        forms.push(encoded.get(4..32).unwrap().to_owned());
-    }
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    forms.retain(|form| text.contains(form.as_str()));
-    forms
-}
-
-/// The traces in everything that lies below a directory.
-fn traces_below(directory: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(traces_below(&path));
-        } else {
-            let here = traces(&fs::read(&path).unwrap()).into_iter();
-            found.extend(here.map(|form| format!("{}: {form}", path.display())));
-        }
-    }
-    found
 }
 
 #[test]
@@ -262,4 +214,65 @@ fn a_mistake_in_the_rules_is_told_with_its_place_and_nothing_is_written() {
         "{said}"
     );
     assert!(!world.path("new.jsonl").exists());
+}
+
+/// Has the user declare the secret.
+fn declare(world: &World) {
+    let declared = format!("[redact]\nvalues = ['{KEY}']\n");
+    world.put("../home/config/jukebox/jukebox.toml", declared);
+}
+
+#[test]
+fn hooks_leave_a_secret_in_no_file() {
+    let world = World::new(&[]);
+    declare(&world);
+    let agent = Agent::new(&world, "one");
+    agent.hook("UserPromptSubmit", json!({"prompt": format!("use {KEY}")}));
+    agent.says(
+        "r1",
+        "m1",
+        json!({"type": "text", "text": format!("{KEY} it is")}),
+    );
+    agent.call("c1", "Bash", json!({"command": format!("login {KEY}")}));
+    agent.write("a.txt", &format!("KEY={KEY}\n"));
+    agent.result("c1");
+    agent.end();
+    agent.wait_for_recorder();
+    let tape = fs::read_to_string(agent.tape()).unwrap();
+    for said in [
+        "use [REDACTED:1]",
+        "[REDACTED:1] it is",
+        "login [REDACTED:1]",
+        "KEY=[REDACTED:1]",
+    ] {
+        assert!(tape.contains(said), "{said}: {tape}");
+    }
+    for kept in ["../home/data", "../home/state", "../run"] {
+        assert_eq!(traces_below(&world.path(kept)), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_command_gets_a_secret_through_and_leaves_it_in_no_file_of_ours() {
+    let Some(world) = commands::world() else {
+        return;
+    };
+    declare(&world);
+    let script = format!("echo '{KEY}' > made; echo 'it is {KEY}'");
+    let mut program = world.program();
+    program.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    program.args(["record", "--commit", "--", "/bin/sh", "-c", &script]);
+    let run = Run::new(program.output().unwrap());
+    assert_eq!(run.code(), 0, "{}", run.stderr());
+    assert_eq!(run.stdout(), format!("it is {KEY}\n"));
+    let made = fs::read_to_string(world.path("made")).unwrap();
+    assert_eq!(made, format!("{KEY}\n"));
+    for kept in [".jukebox", "../home/state"] {
+        assert_eq!(traces_below(&world.path(kept)), Vec::<String>::new());
+    }
+    let tapes = fs::read_dir(world.path(".jukebox/tapes")).unwrap();
+    let tapes: Vec<_> = tapes.map(|tape| tape.unwrap().path()).collect();
+    assert_eq!(tapes.len(), 1);
+    let tape = fs::read_to_string(&tapes[0]).unwrap();
+    assert!(tape.contains("it is [REDACTED:1]"), "{tape}");
 }

@@ -60,7 +60,8 @@ fn what_a_recorded_command_did_is_committed_or_never_was() {
 fn a_recorded_command_that_is_broken_off_is_rolled_back() {
     let world = World::new(&[("a", "A")]);
     let before = world.tree();
-    let child = begin(&world, "echo b > a; sleep 600");
+    // It takes two seconds until one that does not hear is killed.
+    let child = begin(&world, "trap '' TERM; echo b > a; sleep 600; sleep 600");
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(pid, Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();

@@ -153,7 +153,9 @@ fn between_the_commit_and_the_word_about_it_the_journal_knows() {
             _ => {}
         }
         world.stands_and_is_sent_once(&id);
-        world.well(&format!("txn undo {id} --yes"));
+        // What was charged and sent remains.
+        let undone = world.run(&format!("txn undo {id} --yes"));
+        assert_eq!(undone.code, 1, "{undone:?}");
         assert_eq!(world.file(), "before\n");
     }
 }

@@ -12,7 +12,9 @@ use crate::cli::environment::Environment;
 use crate::cli::failure::{Answer, Failure};
 use crate::cli::output::{Output, Style};
 use crate::cli::txn::registry;
-use crate::debugger::{Fate, HeldState, LedgerEntry, RolledBack, Sent, Settlement, Unfinished};
+use crate::debugger::{
+    Fate, HeldState, LedgerEntry, RolledBack, Sent, Settlement, Unfinished, Workspace,
+};
 use crate::text::{SafeText, human};
 
 /// What may be done about effects.
@@ -103,7 +105,8 @@ impl FinishArgs {
             ));
         }
         let declarations = self.config.read(around, workspace.as_deref())?;
-        let mut unfinished = Unfinished::open(&tape, declarations)?;
+        let redacting = self.config.redacting(around, workspace.as_deref())?;
+        let mut unfinished = Unfinished::open(&tape, declarations, Some(redacting))?;
         if !self.settle.is_empty() {
             return self.settle(&mut unfinished, is_json, out);
         }
@@ -139,7 +142,7 @@ impl FinishArgs {
 
     /// Whoever held a transaction may have died between the commit of its files and the word
     /// about it on the tape: finds that out, and tells the tape unless nothing is to be done.
-    /// What was found, in words.
+    /// A commit may have been undone since. What was found, in words.
     fn look_after_commits(
         &self,
         unfinished: &mut Unfinished,
@@ -169,6 +172,21 @@ impl FinishArgs {
                 _ => continue,
             }
             found.push(format!("{id} was committed: its effects stand"));
+        }
+        let (_, workspace) = places;
+        let workspace = workspace.and_then(|workspace| Workspace::open(workspace).ok());
+        let committed: Vec<String> = unfinished
+            .committed_transactions()
+            .map(str::to_owned)
+            .collect();
+        for id in committed {
+            let undone = workspace.as_ref().map(|workspace| workspace.is_undone(&id));
+            if undone.transpose()?.unwrap_or_default() {
+                unfinished.know_undone(&id);
+                found.push(format!(
+                    "the commit of {id} was undone: its effects are to be taken back, and none is sent"
+                ));
+            }
         }
         Ok(found)
     }

@@ -10,14 +10,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::ValueEnum;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::super::When;
 use super::super::change::{self, ChangeArgs, Consent};
 use super::super::environment::Environment;
 use super::super::failure::{Answer, Failure};
 use super::super::interrupt::Interrupt;
+use super::super::open::Screen;
 use super::super::output::{Output, Style, complain, pass_on_error, warn};
 use super::super::txn;
 use super::models::ModelArgs;
 use super::name_of;
+use super::screen::OnScreen;
 use crate::debugger::{
     Backend, Cause, CommandError, CommandOptions, CommandRun, CommandStatus, Exit, Kept,
     OpenTransactionError, Preview, Redacting, Said, Stream, TransactionError, allowed_environment,
@@ -27,6 +30,9 @@ use crate::text::SafeText;
 
 /// The code for all that is not the command's own failure.
 const OURS: u8 = 125;
+/// A command that is asked to end is killed after two seconds, and then the tape is ended and
+/// what the command wrote is dropped. All that is done within this time, or never.
+const GRACE: Duration = Duration::from_mins(1);
 /// So often somebody who is asked can break off.
 const TICK: Timespec = Timespec {
     tv_sec: 0,
@@ -36,7 +42,8 @@ const TICK: Timespec = Timespec {
 const MOST_NAMES: u32 = 1000;
 
 /// Options that only mean something with a command.
-pub(super) const OPTIONS: [&str; 13] = [
+pub(super) const OPTIONS: [&str; 14] = [
+    "open",
     "directory",
     "commit",
     "rollback",
@@ -55,6 +62,9 @@ pub(super) const OPTIONS: [&str; 13] = [
 /// What is run, and how.
 #[derive(Debug, clap::Args)]
 pub(super) struct CommandArgs {
+    /// Show the run on the screen while it is recorded
+    #[arg(long)]
+    open: bool,
     /// The workspace; without it, the current directory
     #[arg(long = "dir", value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -100,12 +110,24 @@ enum By {
 
 /// What is to become of what the command changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     Commit,
     RollBack,
     Ask,
     /// It is done already.
     Real,
+}
+
+impl End {
+    /// What becomes of the changes once the screen is closed, as the end of a sentence.
+    pub(super) fn in_words(self, exit: &Exit, is_broken_off: bool) -> &'static str {
+        match self {
+            Self::Real => "and what it wrote stays",
+            Self::Commit if came_to_its_end(exit) => "and its changes are committed",
+            Self::Ask if !is_broken_off => "then its changes are shown, and you are asked",
+            Self::Commit | Self::RollBack | Self::Ask => "and its changes are rolled back",
+        }
+    }
 }
 
 impl CommandArgs {
@@ -114,14 +136,22 @@ impl CommandArgs {
         self.directory.as_deref().unwrap_or(Path::new("."))
     }
 
+    /// Whether a person looks at the screen meanwhile.
+    pub(super) const fn shows_screen(&self) -> bool {
+        self.open
+    }
+
     pub(super) fn run(
         &self,
-        (tape, redacting): (Option<&Path>, Option<Redacting>),
-        allows_home: bool,
+        (tape, redacting, allows_home): (Option<&Path>, Option<Redacting>, bool),
         around: &Environment,
         out: &mut Output,
+        (screen, colors): (&dyn Screen, When),
     ) -> Result<Answer, Failure> {
         let end = self.end(around)?;
+        if self.open {
+            OnScreen::check(around)?;
+        }
         if self.models.model && self.backend == By::Copy && !self.unguarded {
             return Err(Failure::unusable(
                 "a command that sees a copy has no sockets, and cannot talk to a model; nothing \
@@ -131,7 +161,7 @@ impl CommandArgs {
         let (mut options, tape) = self.options(tape, allows_home, around)?;
         options.redacting = redacting;
         let backend = options.backend;
-        let interrupt = Interrupt::arm();
+        let interrupt = Interrupt::arm_for(GRACE);
         let mut run = CommandRun::begin(options)?;
         if backend == Backend::Unguarded {
             let banner = "NO SANDBOX: this command can do whatever you can";
@@ -146,7 +176,7 @@ impl CommandArgs {
             tape.display(),
             backend.as_str()
         ));
-        let exit = run.exec(&mut |said| {
+        let mut sink = |said: Said<'_>| {
             // Who no longer reads ends the command, as a closed pipe does.
             let passed = match said {
                 Said::Bytes(Stream::Output, bytes) => out.pass_on(bytes),
@@ -158,7 +188,17 @@ impl CommandArgs {
             } else {
                 ControlFlow::Continue(())
             }
-        });
+        };
+        let exit = if self.open {
+            let on_screen = OnScreen {
+                screen,
+                colors,
+                end,
+            };
+            on_screen.exec(&mut run, &tape, around, &interrupt, &mut sink)?
+        } else {
+            run.exec(&mut sink)
+        };
         let exit = match exit {
             Ok(exit) => exit,
             Err(error) => {
@@ -283,8 +323,6 @@ fn finish(
             OURS,
         )
     };
-    let came_to_its_end =
-        exit.cause == Cause::Itself && matches!(exit.status, CommandStatus::Code(_));
     match end {
         End::Real => return run.roll_back().map_err(failed),
         End::RollBack => {
@@ -292,7 +330,7 @@ fn finish(
             warn("rolled back: the workspace is as it was");
             return Ok(());
         }
-        End::Commit if !came_to_its_end => {
+        End::Commit if !came_to_its_end(exit) => {
             run.roll_back().map_err(failed)?;
             warn("the command did not come to its own end: rolled back");
             return Ok(());
@@ -338,6 +376,11 @@ fn finish(
         Ok(None) => Ok(()),
         Err(found) => Err(kept(Some(found), out)),
     }
+}
+
+/// Whether nobody ended it.
+fn came_to_its_end(exit: &Exit) -> bool {
+    exit.cause == Cause::Itself && matches!(exit.status, CommandStatus::Code(_))
 }
 
 /// What is said of changes that could not be committed.

@@ -25,6 +25,9 @@ pub(super) struct Args {
     /// What keeps commands from the workspace
     #[arg(long, value_enum, default_value_t = By::Overlay, value_name = "HOW")]
     backend: By,
+    /// Leave secrets in what is recorded
+    #[arg(long)]
+    keep_secrets: bool,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -59,6 +62,11 @@ beginning. A true snapshot of the workspace is what --backend copy gives.
 What `jukebox txn effect` may make is declared in jukebox.toml, which is read again whenever an
 effect is made or taken back. One in DIR is refused.
 
+Secrets are taken out before anything is on the tape, and placeholders stand for them: `jukebox
+redact --help` says what is one; of variables, those that are set now count. Files and effects are
+made with the secrets all the same, as long as the process lives that holds the transaction: after
+its death nothing is made from a placeholder, and `jukebox effects` says which effects those are.
+
 Ends with code 4 if the machine allows no sandbox: `jukebox doctor` says what is missing.";
 
 impl Args {
@@ -75,6 +83,11 @@ impl Args {
         })?;
         // A mistake is told now, and not when the first effect is to be made.
         surroundings.declarations(&workspace)?;
+        let redacting = if self.keep_secrets {
+            None
+        } else {
+            Some(self.config.redacting(around, Some(&workspace))?)
+        };
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let id = begin_transaction(&HoldBegin {
             workspace,
@@ -92,6 +105,7 @@ impl Args {
             },
             now: since.map_or(0, |since| since.as_secs()),
             surroundings,
+            redacting,
         })?;
         out.line(Style::Plain, &SafeText::line(&id))?;
         Ok(Answer::Yes)

@@ -36,7 +36,7 @@ impl Args {
         let held = super::held(around, &self.id)?;
         let workspace = held.entry().workspace();
         let proposed = held.proposed()?;
-        let ledger = super::ledger(held.entry(), around)?;
+        let ledger = super::ledger(held.entry().tape(), around)?;
         let form = if out.has_terminal() && !self.json {
             PatchForm::Plain
         } else {

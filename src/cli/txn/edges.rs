@@ -63,7 +63,7 @@ impl RollbackArgs {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
         let held = super::held(around, &self.id)?;
         if self.dry_run {
-            let rows = super::ledger(held.entry(), around)?;
+            let rows = super::ledger(held.entry().tape(), around)?;
             if self.json {
                 out.json(
                     &json!({ "effects": rows.iter().map(fields::effect).collect::<Value>() }),

@@ -60,7 +60,7 @@ impl Args {
             None => None,
         };
         let ledger = match (&self.id, rows.first()) {
-            (Some(_), Some((entry, _))) => super::ledger(entry, around)?,
+            (Some(_), Some((entry, _))) => super::ledger(entry.tape(), around)?,
             _ => Vec::new(),
         };
         if self.json {

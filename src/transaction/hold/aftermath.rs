@@ -118,7 +118,7 @@ impl Registry {
 }
 
 fn tell(entry: &Entry) -> Result<Told, UnfinishedError> {
-    let mut unfinished = match Unfinished::open(entry.tape(), Declarations::default()) {
+    let mut unfinished = match Unfinished::open(entry.tape(), Declarations::default(), None) {
         // Who removed it wants to know nothing of it.
         Err(UnfinishedError::Tape(RecordError::Open { source, .. }))
             if source.kind() == io::ErrorKind::NotFound =>

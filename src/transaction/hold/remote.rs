@@ -14,6 +14,7 @@ use super::registry::{Entry, HeldState, LookUpError, Registry};
 use super::wire::{self, CallRequest, Ended, Frames, Reply, Request, Setup, Sort};
 use crate::effects::{Answer, RolledBack, Settlement, Surroundings};
 use crate::sandbox::{Backend, Stream};
+use crate::tape::Redacting;
 
 /// So often somebody who waits for a command is asked whether it should end.
 const TICK: Duration = Duration::from_millis(50);
@@ -41,6 +42,8 @@ pub struct HoldBegin {
     pub now: u64,
     /// What its effects find around them.
     pub surroundings: Surroundings,
+    /// What is taken out before anything is on its tape; `None`: nothing.
+    pub redacting: Option<Redacting>,
 }
 
 /// A held transaction did not do what it was asked for.
@@ -114,6 +117,10 @@ pub fn begin(begin: &HoldBegin) -> Result<String, HoldError> {
         isolation: begin.isolation,
         began: begin.now,
         surroundings: begin.surroundings.clone(),
+        redacting: begin
+            .redacting
+            .as_ref()
+            .map(|it| (it.redactor.rules().clone(), it.key)),
     };
     wire::say(&ours, &setup).map_err(HoldError::Talk)?;
     match wire::hear(&ours).map_err(HoldError::Talk)? {

@@ -11,6 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,7 +21,9 @@ use super::registry::{Entry, Registry, Stage};
 use super::wire::{self, CallRequest, Ended, Fault, Frames, Reply, Request, Setup, Sort};
 use crate::effects::MAX_REQUEST;
 use crate::model::STATE_DIRECTORY;
+use crate::redact::{Redactor, RuleError};
 use crate::sandbox::{Cause, Command, Config, Policy, Said, Stream, keep_only_socket};
+use crate::tape::Redacting;
 
 /// So long who connects has to say what is wanted.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -85,6 +88,15 @@ impl Holder {
         let tape = tapes.join(format!("{}.jsonl", setup.id));
         let mut policy = Policy::for_home(setup.home.as_deref().map(Path::new));
         policy.hidden.push(runtime.to_owned());
+        let redacting = setup.redacting.as_ref().map(|(rules, key)| {
+            let redactor = Redactor::new(rules)?;
+            Ok::<_, RuleError>(Redacting {
+                redactor: Arc::new(redactor),
+                key: *key,
+            })
+        });
+        let redacting = redacting.transpose();
+        let redacting = redacting.map_err(|error| Fault::Other(error.to_string()))?;
         let transaction = Transaction::begin(&Begin {
             id: setup.id.clone(),
             sandbox: Config {
@@ -100,7 +112,7 @@ impl Holder {
             surroundings: setup.surroundings.clone(),
             prompt: None,
             covers: serde_json::Map::new(),
-            redacting: None,
+            redacting,
             fork: None,
         })?;
         let socket = runtime.join(&setup.id);

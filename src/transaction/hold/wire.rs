@@ -17,6 +17,7 @@ use super::super::open::{EffectCall, Isolation, OpenTransactionError, Proposed};
 use super::super::plan::Conflict;
 use super::super::{Preview, TransactionError};
 use crate::effects::{Answer, RolledBack, Settlement, Surroundings};
+use crate::redact::Rules;
 use crate::sandbox::{Backend, Missing, SandboxError};
 use crate::text::SafeText;
 
@@ -33,6 +34,8 @@ pub(super) struct Setup {
     pub(super) isolation: Isolation,
     pub(super) began: u64,
     pub(super) surroundings: Surroundings,
+    /// What counts as a secret, and the key that placeholders are known by.
+    pub(super) redacting: Option<(Rules, [u8; 32])>,
 }
 
 /// What is asked of a holder.

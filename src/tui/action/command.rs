@@ -21,6 +21,7 @@ impl ActionId {
             }
             Self::NextBranch => "jukebox log TAPE --branch NAME",
             Self::Follow => "jukebox open TAPE --follow",
+            Self::SetMark => "jukebox mark TAPE@12 a",
             Self::GoToMark => "jukebox show TAPE@mark:a",
             Self::Annotate => "jukebox note TAPE@12 TEXT",
             Self::NextNote => "jukebox note TAPE",
@@ -47,7 +48,6 @@ impl ActionId {
             | Self::Faster
             | Self::Slower
             | Self::JumpBack
-            | Self::SetMark
             | Self::Fold
             | Self::FoldAll
             | Self::Sides

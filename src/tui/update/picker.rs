@@ -124,7 +124,7 @@ impl App {
             self.picker = None;
             self.desk.ask(Job::StopRuns);
         } else {
-            effects.push(Effect::Quit);
+            self.leave(effects);
         }
     }
 
@@ -177,6 +177,7 @@ impl App {
         // What was asked of the run before is answered to nobody.
         self.desk = before.desk;
         (self.size, self.theme) = (before.size, before.theme);
+        self.command = before.command;
         if extent == Extent::Begun {
             self.begin_opening();
         }

@@ -11,6 +11,7 @@ use super::pen::Pen;
 use crate::debugger::HeldState;
 use crate::text::{SafeText, human, width};
 use crate::tui::app::App;
+use crate::tui::command::Stage;
 use crate::tui::theme::Role;
 use crate::tui::travel::Follow;
 
@@ -70,6 +71,19 @@ fn facts(app: &App) -> Vec<Fact> {
     };
     let mut facts = Vec::new();
     let mut say = |order, text: String, role| facts.push((order, (SafeText::line(&text), role)));
+    match app.command.as_ref().map(|command| &command.stage) {
+        Some(Stage::Running) => say(5, "▶ command runs".into(), Role::Live),
+        Some(Stage::Ending) => say(5, "▶ command is ending".into(), Role::Warning),
+        Some(Stage::Over(end)) => {
+            let role = if end.is_well {
+                Role::Added
+            } else {
+                Role::Failed
+            };
+            say(5, format!("■ {}", end.fact), role);
+        }
+        None => {}
+    }
     match app.transaction().map(|standing| standing.state) {
         Some(HeldState::Open) if app.size.width < ROOMY => say(4, "▎ open".into(), Role::Live),
         Some(HeldState::Open) => say(4, "▎ transaction open".into(), Role::Live),
