@@ -55,7 +55,7 @@ impl Purpose {
             Self::Script => "a file with one answer a line; `jukebox fork --help` says how",
             Self::Against => "a tape or a transcript, or another branch: @b2:end",
             Self::Bisect => {
-                "make test   or, of a file, run nothing: --grep WORDS PATH  --exists PATH"
+                "make test   or, of a file, run nothing: --grep WORDS PATH  --exists PATH  --all …"
             }
         }
     }

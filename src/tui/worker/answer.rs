@@ -11,8 +11,8 @@ use super::fork;
 use super::runs::Runs;
 use super::transaction;
 use crate::debugger::{
-    BisectNews, BisectOptions, BisectScope, Bisection, Count, Debugger, Direction, FileContent,
-    FileView, Left, Look, Places, ReadError, Refresh, Search, Spot, Statistics,
+    BisectNews, BisectOptions, Bisection, Count, Debugger, Direction, FileContent, FileView, Left,
+    Look, Places, ReadError, Refresh, Search, Spot, Statistics,
 };
 use crate::model::{Certainty, Cursor, EntryKind, StepNumber, TapePath, WallTime};
 use crate::text::SafeText;
@@ -435,15 +435,11 @@ fn bisect(
     is_cancelled: &dyn Fn() -> bool,
     reply: &mut dyn FnMut(Answer),
 ) -> Answered<Bisection> {
-    let question = run.question(question).map_err(safe)?;
-    let options = BisectOptions {
-        from,
-        to,
-        scope: BisectScope::Edge,
-    };
+    let (question, scope) = run.question(question).map_err(safe)?;
+    let options = BisectOptions { from, to, scope };
     let found = run.bisect(&options, &question, &mut |news| {
         let step = match news {
-            BisectNews::Trees(trees, _) => Some(BisectStep::Trees(trees)),
+            BisectNews::Trees(trees, _) => Some(BisectStep::Looks(scope.looks(trees))),
             BisectNews::Asks(spot) => Some(BisectStep::Asks(spot)),
             BisectNews::Answered(row) => Some(BisectStep::Answered(*row)),
             BisectNews::Waits => None,
