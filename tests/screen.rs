@@ -19,6 +19,8 @@ mod differences;
 mod effects;
 #[path = "screen/errands.rs"]
 mod errands;
+#[path = "screen/exports.rs"]
+mod exports;
 #[path = "screen/fake.rs"]
 mod fake;
 #[path = "screen/files.rs"]
@@ -65,6 +67,8 @@ mod paths;
 mod picker;
 #[path = "screen/play.rs"]
 mod play;
+#[path = "support/queries.rs"]
+mod queries;
 #[path = "screen/raw.rs"]
 mod raw;
 #[path = "screen/said.rs"]

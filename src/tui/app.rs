@@ -12,6 +12,7 @@ use super::bisection::Bisecting;
 use super::decision::Decision;
 use super::difference::Form;
 use super::effect::Effect;
+use super::exporting::Exporting;
 use super::folding::Fold;
 use super::forking::Forking;
 use super::held::{Desk, Held, Ticket};
@@ -151,6 +152,8 @@ pub struct App {
     pub(super) decision: Option<Decision>,
     /// A fork that is being made.
     pub(super) forking: Option<Forking>,
+    /// A test case that is being made.
+    pub(super) exporting: Option<Exporting>,
 }
 
 /// Something said once, in the place of the hints, until the next key.
@@ -236,6 +239,7 @@ impl App {
             standing: Held::default(),
             decision: None,
             forking: None,
+            exporting: None,
         };
         if options.extent == Extent::Begun {
             app.begin_opening();
@@ -292,6 +296,7 @@ impl App {
             || self.opening.is_some()
             || self.decision.as_ref().is_some_and(Decision::is_waiting)
             || self.forking.as_ref().is_some_and(Forking::is_waiting)
+            || self.exporting.as_ref().is_some_and(Exporting::is_waiting)
             || self.travel.under_way.is_some()
             || self.fetch.is_some()
             || self.picker.as_ref().is_some_and(Picker::is_waiting)

@@ -43,7 +43,7 @@ impl Random {
 }
 
 /// Keys that words are typed with, counts, and one that means nothing.
-const LETTERS: &str = "a b 1 2 4 9 - : x";
+const LETTERS: &str = "a b 1 2 4 9 - : X";
 
 /// The keys of all actions but those.
 fn keys_of_all_but(left_out: &[ActionId]) -> Vec<Key> {

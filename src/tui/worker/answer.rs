@@ -7,6 +7,7 @@ use std::sync::{Arc, RwLockReadGuard, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::against;
+use super::export;
 use super::fork;
 use super::runs::Runs;
 use super::transaction;
@@ -151,6 +152,12 @@ impl Answerer {
             Job::Fork(job) => {
                 fork::answer(&self.runs, &|| self.read(), job, is_cancelled, &mut |it| {
                     reply(Answer::Fork(it));
+                });
+                return Outcome::Done;
+            }
+            Job::Export(job) => {
+                export::answer(&|| self.read(), job, is_cancelled, &mut |it| {
+                    reply(Answer::Export(it));
                 });
                 return Outcome::Done;
             }
@@ -394,6 +401,7 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         ),
         Job::Transaction(_)
         | Job::Fork(_)
+        | Job::Export(_)
         | Job::OpenRight(_)
         | Job::CloseRight
         | Job::RightSummary
