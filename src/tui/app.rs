@@ -254,6 +254,11 @@ impl App {
         app
     }
 
+    /// Draws with other colours, or without, from now on. Nothing else changes.
+    pub fn set_colors(&mut self, colors: ColorChoice) {
+        self.theme = Theme::new(colors);
+    }
+
     /// Whether [`Event::Tick`](super::event::Event::Tick) is wanted: somebody waits, or the
     /// run is played or being read.
     pub fn wants_tick(&self) -> bool {
