@@ -4,7 +4,7 @@
 //!     cargo bench --bench parts -- state diff    some of them
 //!
 //! The parts: index, state, events, diff, highlight, draw, recorder, capture, hook, sandbox,
-//! blame, bisect, fork. A row names what is done, how long one of it takes, and how often that is the time of what stands beside
+//! blame, bisect, fork, redact. A row names what is done, how long one of it takes, and how often that is the time of what stands beside
 //! it: both in turn, in this process, medians of seven rounds. Where single cases matter
 //! it names the median and the 99th of a hundred instead. This prints and judges nothing.
 
@@ -34,6 +34,8 @@ mod hook;
 mod index;
 #[path = "parts/recorder.rs"]
 mod recorder;
+#[path = "parts/redact.rs"]
+mod redact;
 #[path = "parts/sandbox.rs"]
 mod sandbox;
 #[path = "speed/spread.rs"]
@@ -55,7 +57,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 /// Measures a part and prints its rows.
 type Run = fn() -> Result;
 
-const PARTS: [(&str, Run); 13] = [
+const PARTS: [(&str, Run); 14] = [
     ("index", index::run),
     ("state", state::run),
     ("events", events::run),
@@ -69,6 +71,7 @@ const PARTS: [(&str, Run); 13] = [
     ("blame", blame::run),
     ("bisect", bisect::run),
     ("fork", fork::run),
+    ("redact", redact::run),
 ];
 
 fn main() -> Result {

@@ -202,7 +202,10 @@ impl Options {
             let bound = 16 * written.events + 20 * written.file_events + written.path_bytes;
             let own = measure::bare(&path.with_extension("bare"))?;
             rows.push(Row::memory(
-                &format!("{name}: memory beyond the program's own {}", table::megabytes(own)),
+                &format!(
+                    "{name}: memory beyond the program's own {}",
+                    table::megabytes(own)
+                ),
                 open.anonymous.saturating_sub(own),
                 bound,
             ));

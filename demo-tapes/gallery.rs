@@ -51,9 +51,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         String::from("<!doctype html>\n<meta charset=\"utf-8\">\n<title>Jukebox</title>\n");
     for view in views {
         writeln!(page, "<h2>{}</h2>", view.name)?;
-        for theme in &themes {
-            for size in &sizes {
-                let app = stages.app(view, size.parse()?, colors(theme)?)?;
+        for size in &sizes {
+            let mut app = stages.app(view, size.parse()?, ColorChoice::default())?;
+            for theme in &themes {
+                app.set_colors(colors(theme)?);
                 let picture = Picture::of(&app, size.parse()?);
                 let name = format!("{}.{size}.{theme}", view.name);
                 fs::write(directory.join(format!("{name}.svg")), picture.to_svg())?;

@@ -95,7 +95,9 @@ pub use context::{
 pub use conversation::{Spoken, Turn, Utterance};
 pub use effects::{LedgerRow, LedgerView, Standing};
 pub use environment::{EffectRow, EnvironmentView};
-pub use export::{CaseFiles, CaseForm, CaseOptions, ExportError, ExportedCase, Uncertain};
+pub use export::{
+    CaseFiles, CaseForm, CaseOffer, CaseOptions, ExportError, ExportedCase, PreparedCase, Uncertain,
+};
 pub use follow::{Anew, Look, Refresh, Watch};
 pub use fork::{
     AgentFailure, AgentForked, Altered, Document, DocumentError, EditRefused, Editable, ForkAgent,

@@ -10,10 +10,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use jukebox::model::{Body, Event, FileChange, FileOp, Header, Outcome, SnapshotReason, TapePath};
+use jukebox::debugger::{
+    CaseError, CaseFiles, CaseForm, Debugger, ExportError, OpenOptions, Source, Uncertain,
+};
+use jukebox::model::{
+    Body, Event, FileChange, FileOp, Header, Outcome, Progress, SnapshotReason, TapePath,
+};
 use jukebox::tape::{Recorder, RecorderOptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -437,4 +443,45 @@ fn what_is_no_case_or_cannot_be_one_is_refused() {
     fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink(world.path("secret"), &file).unwrap();
     check(&["test", "link"], 2, "cannot be used");
+}
+
+#[test]
+fn a_case_that_is_stopped_leaves_nothing() {
+    let world = World::new();
+    let run = Debugger::open(
+        Source::Path(demo("bug-hunt.jsonl").into()),
+        &OpenOptions::default(),
+    );
+    let run = run.unwrap();
+    let failed = run.locate(&"fail".parse().unwrap()).unwrap();
+    let mut go_on = |_: Progress| ControlFlow::Continue(());
+    let prepared = run
+        .prepare_case(failed, CaseFiles::All, &mut go_on)
+        .unwrap();
+    let offer = prepared.offer();
+    assert!(offer.files > 2, "{offer:?}");
+    let how = (CaseForm::Sh, Uncertain::Refused);
+    for most in 0..offer.files {
+        let mut left = most;
+        let mut tell = |_: Progress| match left.checked_sub(1) {
+            Some(fewer) => {
+                left = fewer;
+                ControlFlow::Continue(())
+            }
+            None => ControlFlow::Break(()),
+        };
+        let written = prepared.write(how, &world.path("case"), &mut tell);
+        let is_stopped = matches!(written, Err(ExportError::Case(CaseError::Stopped)));
+        assert!(is_stopped, "{written:?}");
+        let left: Vec<PathBuf> = all_of(world.place.path()).into_keys().collect();
+        assert_eq!(left, Vec::<PathBuf>::new());
+    }
+    let written = prepared.write(how, &world.path("case"), &mut go_on);
+    assert_eq!(written.unwrap().files, offer.files);
+    // A name that is taken is not offered again.
+    let free = prepared.free_directory(world.place.path());
+    assert_eq!(free, world.path("bug-hunt-step-3"));
+    world.put("bug-hunt-step-3", "taken");
+    let free = prepared.free_directory(world.place.path());
+    assert_eq!(free, world.path("bug-hunt-step-3-2"));
 }

@@ -29,7 +29,7 @@ use views::{Stages, VIEWS, View};
 static ROOMY: LazyLock<BTreeMap<&str, String>> = LazyLock::new(|| {
     let stages = Stages::build().unwrap();
     let size = "300x120".parse().unwrap();
-    let text = |view| Frame::of(&stages, view, size, ColorChoice::default()).text();
+    let text = |view| Frame::of(&app(&stages, view, size), view, size).text();
     VIEWS.iter().map(|view| (view.name, text(view))).collect()
 });
 
@@ -43,10 +43,9 @@ struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    fn of(stages: &Stages, view: &'a View, size: FrameSize, colors: ColorChoice) -> Self {
-        let app = stages.app(view, size, colors).unwrap();
-        let cells = draw(&app, size);
-        assert_eq!(cells, draw(&app, size), "{}: drawn twice", view.name);
+    fn of(app: &App, view: &'a View, size: FrameSize) -> Self {
+        let cells = draw(app, size);
+        assert_eq!(cells, draw(app, size), "{}: drawn twice", view.name);
         let mut rows = Vec::new();
         for row in cells.content().chunks(usize::from(size.columns)) {
             let mut symbols: Vec<String> = Vec::new();
@@ -222,6 +221,11 @@ impl<'a> Frame<'a> {
     }
 }
 
+/// The screen in a view.
+fn app(stages: &Stages, view: &View, size: FrameSize) -> App {
+    stages.app(view, size, ColorChoice::default()).unwrap()
+}
+
 fn draw(app: &App, size: FrameSize) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(size.columns, size.rows)).unwrap();
     terminal.draw(|frame| view::draw(app, frame)).unwrap();
@@ -233,13 +237,15 @@ fn check(size: &str) {
     let size: FrameSize = size.parse().unwrap();
     let stages = Stages::build().unwrap();
     for view in VIEWS {
-        let frame = Frame::of(&stages, view, size, ColorChoice::default());
+        let mut app = app(&stages, view, size);
+        let frame = Frame::of(&app, view, size);
         frame.every_row_is_whole();
         frame.every_frame_closes();
         frame.the_focus_is_seen();
         frame.the_playhead_is_in_view();
         frame.nothing_is_cut_unsaid(&ROOMY[view.name]);
-        let plain = Frame::of(&stages, view, size, ColorChoice::Never);
+        app.set_colors(ColorChoice::Never);
+        let plain = Frame::of(&app, view, size);
         plain.hold(
             plain.text() == frame.text(),
             "without colours, something else is said",
@@ -299,7 +305,8 @@ fn a_handful_look_as_they_did() {
     let mut expected = BTreeSet::new();
     for (name, size) in GOLDEN {
         let view = VIEWS.iter().find(|view| view.name == name).unwrap();
-        let frame = Frame::of(&stages, view, size.parse().unwrap(), ColorChoice::default());
+        let cells = size.parse().unwrap();
+        let frame = Frame::of(&app(&stages, view, cells), view, cells);
         let lines = (0..frame.rows.len()).map(|row| frame.line(row).trim_end().to_owned() + "\n");
         let text: String = lines.collect();
         let file = format!("{name}.{size}.txt");

@@ -21,6 +21,8 @@ mod differences;
 mod effects;
 #[path = "screen/errands.rs"]
 mod errands;
+#[path = "screen/exports.rs"]
+mod exports;
 #[path = "screen/fake.rs"]
 mod fake;
 #[path = "screen/files.rs"]
@@ -67,6 +69,8 @@ mod paths;
 mod picker;
 #[path = "screen/play.rs"]
 mod play;
+#[path = "support/queries.rs"]
+mod queries;
 #[path = "screen/raw.rs"]
 mod raw;
 #[path = "screen/said.rs"]

@@ -1,16 +1,18 @@
-//! What the process that holds a transaction would say, for views of it: there is none here.
+//! What the process that holds a transaction would say, and who writes a test case, for views of
+//! them: there is none here, and nothing is written.
 
 use std::path::PathBuf;
 
 use jukebox::debugger::{
-    Committed, Conflict, EffectState, EndedTransaction, Fate, Fingerprint, HeldState, LedgerRow,
-    Proposed, Prospect, RolledBack, Sent, Standing, TransactionEnd, TransactionEnded,
+    Committed, Conflict, EffectState, EndedTransaction, ExportedCase, Fate, Fingerprint, HeldState,
+    LedgerRow, Proposed, Prospect, RolledBack, Sent, Standing, TransactionEnd, TransactionEnded,
     TransactionStanding,
 };
 use jukebox::model::{BlobHash, EffectClass, StepNumber, TapePath};
 use jukebox::text::SafeText;
 use jukebox::tui::job::{
-    Answer, Job, LineCount, PatchRow, PatchSort, TransactionAnswer, TransactionJob,
+    Answer, ExportAnswer, ExportJob, Job, LineCount, PatchRow, PatchSort, TransactionAnswer,
+    TransactionJob,
 };
 
 use super::Holder;
@@ -47,6 +49,35 @@ pub(crate) fn answer(holder: Holder, job: &Job, reply: &mut dyn FnMut(Answer)) -
         (TransactionJob::Patch { .. }, _) => say(TransactionAnswer::Patch(patch())),
         (TransactionJob::View { .. }, _) => return false,
     }
+    true
+}
+
+/// Says that a test case was written, where it could be; whether it was asked.
+pub(crate) fn say_written(job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
+    let Job::Export(ExportJob::Write {
+        offered, directory, ..
+    }) = job
+    else {
+        return false;
+    };
+    let written = if directory.exists() {
+        let why = format!(
+            "`{}` is there already, and nothing was written: choose another directory",
+            directory.display()
+        );
+        Err(SafeText::line(&why))
+    } else {
+        let offer = &offered.offer;
+        Ok(Box::new(ExportedCase {
+            name: offered.case.name().to_owned(),
+            directory: directory.clone(),
+            step: offer.step,
+            tool: offer.tool.clone(),
+            files: offer.files,
+            doubts: offer.doubts.clone(),
+        }))
+    };
+    reply(Answer::Export(ExportAnswer::Written(written)));
     true
 }
 

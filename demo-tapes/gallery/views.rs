@@ -201,6 +201,15 @@ pub(crate) const VIEWS: &[View] = &[
     view("notices-few", On(BugHunt), "!"),
     view("no-such-place", On(BugHunt), ":99<Enter>"),
     view("copied", On(BugHunt), ":17<Enter>y"),
+    // A failed call, kept as a test case.
+    view("export", On(BugHunt), ":18<Enter>x"),
+    view("export-files", On(BugHunt), ":18<Enter>xj<Tab>"),
+    view("export-into", On(BugHunt), ":18<Enter>xjj<Enter>"),
+    view("export-model", On(BugHunt), ":19<Enter>x"),
+    view("export-uncertain", On(Signs), "Gx"),
+    view("export-nothing", On(BugHunt), ":17<Enter>x"),
+    view("export-done", On(BugHunt), ":18<Enter>xY"),
+    view("export-taken", On(BugHunt), ":18<Enter>xjj<Enter>/<Enter>Y"),
     // How a transaction ends.
     view("commit", Held(Willing), "GC"),
     view("commit-patch", Held(Willing), "GC<Enter>"),
@@ -311,6 +320,7 @@ impl Stages {
         };
         let mut instead = |job: &job::Job, reply: &mut dyn FnMut(Answer)| {
             holder.is_some_and(|holder| asked::answer(holder, job, reply))
+                || asked::say_written(job, reply)
         };
         worker.settle_but(&mut app, resize, &mut instead);
         if let Stage::Reading(_) = view.stage {

@@ -90,9 +90,9 @@ enum By {
 }
 
 const HELP: &str = "\
-The command runs over the files as they were at a step, written into a new directory that is its
-current one; what it ends with says how they are, as for `git bisect run`: 0 good, 125 cannot be
-said, another code up to 127 bad, 128 and more, or a signal: stop. It runs in the sandbox, by
+The command runs over the files as they were at a step, seen where the run had them, which is its
+current directory. What it ends with says how they are, as for `git bisect run`: 0 good, 125 cannot
+be said, another code up to 127 bad, 128 and more, or a signal: stop. It runs in the sandbox, by
 itself each time: nothing of what it writes is there for the next run. It has no network, reads
 nothing, and has those variables of the environment that say how to work, and those of --env.
 
@@ -114,7 +114,8 @@ last good tree, and the first bad step; or null), title, actor, skipped (steps o
 between that may have written files unseen), doubtful (files of the bad tree that are not known
 exactly: count, paths, the first of them), said (the last lines that the command wrote of it),
 patches (as of `jukebox diff --json`), changes (of --all: step, verdict), probes (step, verdict:
-good, bad or skip, code or null, ms), trees (different ones), steps.";
+good, bad or skip, code or null, ms), trees (different ones), steps, seen_at (where the command
+saw the files, if not where the run had them, or null).";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
@@ -126,7 +127,7 @@ impl Args {
         let (mut done, mut of) = (0, 0);
         let found = run.bisect(&options, &question, &mut |news| {
             match news {
-                BisectNews::Trees(trees, _) => of = self.runs(trees),
+                BisectNews::Trees(trees, _) => of = options.scope.looks(trees),
                 BisectNews::Answered(row) => {
                     done += 1;
                     line.borrow_mut().erase();
@@ -158,16 +159,15 @@ impl Args {
             out.json(&object(&run, &found))?;
         } else {
             self.print(&run, &found, out)?;
+            if let Some(seen) = &found.seen_at {
+                let words = format!(
+                    "The command saw the files at {}, not where the run had them.",
+                    seen.display()
+                );
+                out.line(Style::Doubt, &SafeText::line(&words))?;
+            }
         }
         self.answer(&options, &found)
-    }
-
-    /// How many runs it may take.
-    fn runs(&self, trees: usize) -> u64 {
-        if self.all {
-            return trees as u64;
-        }
-        u64::from(trees.max(2).ilog2()) + 4
     }
 
     fn options(&self, run: &Debugger) -> Result<BisectOptions, Failure> {
@@ -529,5 +529,6 @@ fn object(run: &Debugger, found: &Bisection) -> Value {
         "probes": probes.collect::<Vec<_>>(),
         "trees": found.trees,
         "steps": found.steps,
+        "seen_at": found.seen_at.as_ref().map(|path| path.to_string_lossy()),
     })
 }

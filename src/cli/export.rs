@@ -158,6 +158,7 @@ impl From<CaseError> for Failure {
                 Self::unusable(format!("{error}; `jukebox export TAPE@fail` makes one"))
             }
             CaseError::Unusable { .. } => Self::unusable(error.to_string()),
+            CaseError::Stopped => Self::stopped(),
             CaseError::Io { ref source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
                 Self::unusable(error.to_string())
             }

@@ -54,6 +54,16 @@ pub enum BisectScope {
     All,
 }
 
+impl BisectScope {
+    /// About how many times something is asked, of so many different trees.
+    pub fn looks(self, trees: usize) -> u64 {
+        match self {
+            Self::Edge => u64::from(trees.max(2).ilog2()) + 4,
+            Self::All => trees as u64,
+        }
+    }
+}
+
 /// What is asked about each tree.
 #[derive(Clone, Debug)]
 pub enum Question {
@@ -100,6 +110,8 @@ pub struct Bisection {
     pub trees: usize,
     /// Steps that they were made of.
     pub steps: u32,
+    /// Where the command saw the files, if that is not where the run had them.
+    pub seen_at: Option<PathBuf>,
 }
 
 /// The answer of a bisection.
@@ -224,8 +236,13 @@ impl Debugger {
             },
             BisectScope::All => BisectOutcome::All(asking.flips()?),
         };
+        let seen_at = match &asking.who {
+            Who::Command(prober) => prober.elsewhere().cloned(),
+            Who::Tape(..) => None,
+        };
         Ok(Bisection {
             outcome,
+            seen_at,
             probes: asking.probes,
             trees: distinct,
             steps,

@@ -3,8 +3,11 @@
 //! Nothing is run: an edit or a read is answered as the function of files that it is, so that it
 //! is known that the case reproduces; of a command, `jukebox test` says it.
 
+mod prepared;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,15 +18,17 @@ use super::{Debugger, Spot};
 use crate::checkout::{Entry, Item};
 use crate::export::{
     Case, CaseFile, CaseItem, CaseVerdict, LeftOut, Placeholders, Recorded, Touched, check, slug,
-    write,
 };
-use crate::model::{BlobHash, Certainty, Cursor, Outcome, StepKind, StepNumber, TapePath};
+use crate::model::{
+    BlobHash, Certainty, Cursor, Outcome, Progress, StepKind, StepNumber, TapePath, Tell, Unit,
+};
 use crate::replay::VolatileSort;
 use crate::replay::workbench::{Tree, Workbench, WorkbenchConfig};
 use crate::tape::{BlobError, BlobSource};
 use crate::text::SafeText;
 use crate::tools::Asked;
 
+pub use self::prepared::{CaseOffer, PreparedCase};
 pub use crate::export::Form as CaseForm;
 
 /// How a case is made.
@@ -47,6 +52,29 @@ pub enum CaseFiles {
     Touched,
     /// All of the workspace.
     All,
+}
+
+impl CaseFiles {
+    /// Every choice, in the order in which they are offered.
+    pub const ALL: [Self; 3] = [Self::Needed, Self::Touched, Self::All];
+
+    /// The choice in a word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Needed => "needed",
+            Self::Touched => "touched",
+            Self::All => "all",
+        }
+    }
+
+    /// What it means, in a few words.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Needed => "those that are touched; for a command, which may read any file, all",
+            Self::Touched => "those that the call or its output names, or that it changed",
+            Self::All => "all of the workspace",
+        }
+    }
 }
 
 /// What becomes of a call that is not known as a whole.
@@ -121,27 +149,20 @@ impl Debugger {
         directory: Option<&Path>,
         here: &Path,
     ) -> Result<ExportedCase, ExportError> {
-        let (number, case) = self.case(spot, options)?;
-        let place = directory.map_or_else(|| here.join(&case.name), Path::to_owned);
-        let report = (options.form == CaseForm::Report).then(|| report(&case));
-        let more: Vec<(&str, Vec<u8>)> = report
-            .into_iter()
-            .map(|text| ("REPORT.md", text.into_bytes()))
-            .collect();
-        write(&case, options.form, &more, &place)?;
-        let is_leaf = |file: &&CaseFile| file.item != CaseItem::Directory;
-        Ok(ExportedCase {
-            step: number,
-            tool: SafeText::line(&case.tool),
-            files: case.files.values().filter(is_leaf).count(),
-            doubts: case.doubts.iter().map(|it| SafeText::line(it)).collect(),
-            directory: place,
-            name: case.name,
-        })
+        let mut tell = |_: Progress| ControlFlow::Continue(());
+        let prepared = self.prepare_case(spot, options.files, &mut tell)?;
+        let place = directory.map_or_else(|| here.join(prepared.name()), Path::to_owned);
+        prepared.write((options.form, options.uncertain), &place, &mut tell)
     }
 
-    /// The failed call of a step, as a case.
-    fn case(&self, spot: Spot, options: CaseOptions) -> Result<(StepNumber, Case), ExportError> {
+    /// The failed call of a step, as a case. Of an edit or a read it is not asked yet whether it
+    /// fails again.
+    fn case(
+        &self,
+        spot: Spot,
+        wanted: CaseFiles,
+        tell: &mut Tell<'_>,
+    ) -> Result<PreparedCase, ExportError> {
         let line = self.line_of(spot);
         let not_failed = || ExportError::NotFailed(spot.step);
         let (number, step) = self.failed_call(line, spot.step).ok_or_else(not_failed)?;
@@ -171,14 +192,8 @@ impl Debugger {
         };
         let mut doubts = self.doubts(step, &record, before, runs);
         let is_whole = self.state.is_whole(before);
-        let files = self.case_files(step, &record, before, (options.files, runs), &mut doubts);
-        if let (Uncertain::Refused, false) = (options.uncertain, doubts.is_empty()) {
-            let doubts = doubts.iter().map(|doubt| SafeText::line(doubt)).collect();
-            return Err(ExportError::Uncertain {
-                step: number,
-                doubts,
-            });
-        }
+        let wanted = (wanted, runs);
+        let (files, others) = self.case_files(step, &record, before, wanted, &mut doubts, tell)?;
         let mut expected = record.content();
         if record.is_cut {
             expected.output = None;
@@ -190,8 +205,9 @@ impl Debugger {
         }
         let directory = self.directory_before(line, number);
         let paths = Recorded::new(self.header.root.as_deref());
-        let title = self.row(line, number).map(|row| row.title);
-        let title = title.as_ref().map_or("", SafeText::as_str);
+        let row = self.row(line, number);
+        let named = row.map(|row| row.title).unwrap_or_default();
+        let title = named.as_str();
         let output = expected.output.clone().unwrap_or_default();
         let words = Placeholders::new(&[&output, &directory, title], &record.call.arguments);
         expected.output = expected.output.map(|output| words.hide(&output, &paths));
@@ -216,10 +232,16 @@ impl Debugger {
             },
             doubts,
         };
-        if !runs {
-            reproduces(&case, number)?;
-        }
-        Ok((number, case))
+        let run = Path::new(self.name.as_str()).file_stem();
+        let run = run.map(|run| run.to_string_lossy().into_owned());
+        Ok(PreparedCase {
+            step: number,
+            title: named,
+            run: run.unwrap_or_default(),
+            case,
+            is_function: !runs,
+            others,
+        })
     }
 
     /// The failed call that is meant by a step: itself, or the first one that a model asked for
@@ -264,7 +286,7 @@ impl Debugger {
         doubts
     }
 
-    /// The files that a case of a call holds.
+    /// The files that a case of a call holds, and how many there are beside them.
     fn case_files(
         &self,
         step: u32,
@@ -272,7 +294,8 @@ impl Debugger {
         before: Cursor,
         (wanted, runs): (CaseFiles, bool),
         doubts: &mut Vec<String>,
-    ) -> BTreeMap<TapePath, CaseFile> {
+        tell: &mut Tell<'_>,
+    ) -> Result<(BTreeMap<TapePath, CaseFile>, usize), ExportError> {
         let all = wanted == CaseFiles::All || wanted == CaseFiles::Needed && runs;
         let mut touched = Touched::default();
         touched.take_value(&record.call.arguments);
@@ -284,11 +307,22 @@ impl Debugger {
         };
         let mut files = BTreeMap::new();
         let mut directories = BTreeMap::new();
-        for entry in self.entries(before) {
+        let entries = self.entries(before);
+        let of = entries.len() as u64;
+        let mut others = 0;
+        for (done, entry) in (0..).zip(entries) {
+            let unit = Unit::Entries;
+            if tell(Progress { done, of, unit }).is_break() {
+                return Err(crate::export::CaseError::Stopped.into());
+            }
             if entry.path.is_outside() {
                 continue;
             }
             let is_wanted = is_wanted(&entry.path);
+            if !is_wanted && !matches!(entry.item, Item::Directory) {
+                others += 1;
+                continue;
+            }
             match self.case_file(&entry) {
                 Ok(file) if file.item == CaseItem::Directory && !is_wanted => {
                     directories.insert(entry.path, file);
@@ -308,7 +342,7 @@ impl Debugger {
                 files.insert(path, file);
             }
         }
-        files
+        Ok((files, others))
     }
 
     fn case_file(&self, entry: &Entry) -> Result<CaseFile, String> {

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -12,8 +11,8 @@ use std::sync::Arc;
 use super::case::{Case, CaseItem};
 use super::form::Form;
 use super::manifest;
-use crate::checkout::{Entry, Item, OutsideLinks, Plan};
-use crate::model::{BlobHash, Certainty, TapePath};
+use crate::checkout::{CheckoutError, Entry, Item, OutsideLinks, Plan};
+use crate::model::{BlobHash, Certainty, TapePath, Tell};
 use crate::tape::{BlobError, BlobSource};
 
 /// The manifest's name.
@@ -40,6 +39,9 @@ pub enum CaseError {
         /// Why.
         why: String,
     },
+    /// Whoever was told broke it off.
+    #[error("stopped")]
+    Stopped,
     /// A file could not be read or written.
     #[error("`{}`: {source}", path.display())]
     Io {
@@ -86,12 +88,14 @@ pub(super) fn tree_of(case: &Case) -> (Vec<Entry>, impl BlobSource + use<>) {
 }
 
 /// Writes a case into a directory that is not there yet, or empty; the one above it is. It is
-/// there as a whole, or not at all. `more`: files beside it, by their plain names.
+/// there as a whole, or not at all, and not after a break of `tell`. `more`: files beside it, by
+/// their plain names.
 pub fn write(
     case: &Case,
     form: Form,
     more: &[(&str, Vec<u8>)],
     directory: &Path,
+    tell: &mut Tell<'_>,
 ) -> Result<(), CaseError> {
     if fs::symlink_metadata(directory).is_ok_and(|it| !it.is_dir()) {
         return Err(CaseError::Exists(directory.to_owned()));
@@ -101,11 +105,14 @@ pub fn write(
         Some(above) => above,
         None => return Err(CaseError::Exists(directory.to_owned())),
     };
-    let mut staged = tempfile::Builder::new()
+    fs::metadata(above).map_err(failed(above))?;
+    let staged = tempfile::Builder::new()
         .prefix(".jukebox-case-")
-        .tempdir_in(above)
-        .map_err(failed(above))?;
-    fill(case, form, more, staged.path())?;
+        .tempdir_in(above);
+    // It says where the directory would have been, which is nobody's wish.
+    let staged = staged.map_err(|error| io::Error::from(error.kind()));
+    let mut staged = staged.map_err(failed(above))?;
+    fill(case, form, more, staged.path(), tell)?;
     let open = fs::Permissions::from_mode(0o755);
     fs::set_permissions(staged.path(), open).map_err(failed(directory))?;
     match fs::rename(staged.path(), directory) {
@@ -126,6 +133,7 @@ fn fill(
     form: Form,
     more: &[(&str, Vec<u8>)],
     directory: &Path,
+    tell: &mut Tell<'_>,
 ) -> Result<(), CaseError> {
     let put = |name: &str, bytes: &[u8]| {
         let path = directory.join(name);
@@ -164,8 +172,10 @@ fn fill(
     }
     let files = directory.join(FILES);
     let plan = Plan::new(entries, OutsideLinks::Skip);
-    let written = plan.write(&files, &contents, &mut |_| ControlFlow::Continue(()));
-    let report = written.map_err(|why| unusable(why.to_string()))?;
+    let report = match plan.write(&files, &contents, tell) {
+        Err(CheckoutError::BrokenOff { .. }) => return Err(CaseError::Stopped),
+        written => written.map_err(|why| unusable(why.to_string()))?,
+    };
     match report.skipped().next() {
         Some(row) => Err(unusable(format!(
             "{} cannot be written",

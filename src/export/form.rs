@@ -20,6 +20,31 @@ pub enum Form {
 }
 
 impl Form {
+    /// Every form, in the order in which they are offered.
+    pub const ALL: [Self; 5] = [Self::Case, Self::Sh, Self::Pytest, Self::Rust, Self::Report];
+
+    /// The fixed word, as `--as` takes it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Case => "case",
+            Self::Sh => "sh",
+            Self::Pytest => "pytest",
+            Self::Rust => "rust",
+            Self::Report => "md",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Case => "the case alone",
+            Self::Sh => "with test.sh, for sh",
+            Self::Pytest => "with test_case.py, for pytest and for python3",
+            Self::Rust => "with case.rs, for cargo test and for rustc --test",
+            Self::Report => "with REPORT.md, to be read",
+        }
+    }
+
     /// The file that hands the case to its runner: its name and its text.
     pub const fn harness(self) -> Option<(&'static str, &'static str)> {
         match self {

@@ -132,6 +132,8 @@ actions! {
     Forks {
         Fork            "fork"             "f"        None  "fork"
             "Fork: alter what the step gave, and see what follows"
+        Export          "export"           "x"        None  "export"
+            "Keep a failed call as a test case: shown first"
     }
     Search {
         Search          "search"           "/"        None  "search"  "Search all events for words"
@@ -199,7 +201,7 @@ pub enum Category {
     Panes,
     /// The open transaction.
     Transaction,
-    /// Other ways the run could have gone.
+    /// Other ways the run could have gone, and what is kept of how it went.
     Forks,
     /// Finding words.
     Search,
@@ -226,7 +228,7 @@ impl Category {
             Self::Marks => "Marks, notes, differences",
             Self::Panes => "Panes",
             Self::Transaction => "Transaction",
-            Self::Forks => "Forks",
+            Self::Forks => "Forks, test cases",
             Self::Search => "Search",
             Self::Program => "Program",
         }

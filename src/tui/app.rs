@@ -13,6 +13,7 @@ use super::command::Command;
 use super::decision::Decision;
 use super::difference::Form;
 use super::effect::Effect;
+use super::exporting::Exporting;
 use super::folding::Fold;
 use super::forking::Forking;
 use super::held::{Desk, Held, Ticket};
@@ -156,6 +157,8 @@ pub struct App {
     pub(super) forking: Option<Forking>,
     /// A command that runs while the screen is shown.
     pub(super) command: Option<Command>,
+    /// A test case that is being made.
+    pub(super) exporting: Option<Exporting>,
 }
 
 /// Something said once, in the place of the hints, until the next key.
@@ -242,6 +245,7 @@ impl App {
             decision: None,
             forking: None,
             command: None,
+            exporting: None,
         };
         if options.extent == Extent::Begun {
             app.begin_opening();
@@ -261,6 +265,11 @@ impl App {
             );
         }
         app
+    }
+
+    /// Draws with other colours, or without, from now on. Nothing else changes.
+    pub fn set_colors(&mut self, colors: ColorChoice) {
+        self.theme = Theme::new(colors);
     }
 
     /// Whether [`Event::Tick`](super::event::Event::Tick) is wanted: somebody waits, or the
@@ -305,6 +314,7 @@ impl App {
             || self.opening.is_some()
             || self.decision.as_ref().is_some_and(Decision::is_waiting)
             || self.forking.as_ref().is_some_and(Forking::is_waiting)
+            || self.exporting.as_ref().is_some_and(Exporting::is_waiting)
             || self.travel.under_way.is_some()
             || self.fetch.is_some()
             || self.picker.as_ref().is_some_and(Picker::is_waiting)

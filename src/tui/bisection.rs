@@ -1,11 +1,19 @@
 //! The search for the step that broke it, as the screen knows it: what was asked so far, and
 //! what came of it. How it looks is in `view`, what keys do in `update`.
 
+use std::collections::BTreeSet;
+
 use super::held::Ticket;
 use super::job::BisectStep;
-use crate::debugger::{BisectOutcome, BisectVerdict, ProbeRow};
+use crate::debugger::{BisectOutcome, BisectVerdict, Spot};
 use crate::model::StepNumber;
 use crate::text::{SafeText, human};
+
+/// Of the steps of one place on the strip, the first of these is shown.
+const ORDER: [BisectVerdict; 3] = [BisectVerdict::Bad, BisectVerdict::Good, BisectVerdict::Skip];
+
+/// Changes of the answer that are told by their steps.
+const MOST_TOLD: usize = 6;
 
 /// A search for the step that broke it.
 #[derive(Debug)]
@@ -16,10 +24,13 @@ pub(super) struct Bisecting {
     pub(super) branch: u16,
     /// The request.
     pub(super) ticket: Ticket,
-    /// How many different trees there are, once that is known.
-    trees: Option<usize>,
-    /// What was answered, in order.
-    probes: Vec<ProbeRow>,
+    /// About how many times it is asked, once that is known.
+    looks: Option<u64>,
+    /// How many answers there were.
+    count: usize,
+    /// The steps that were answered so, for each verdict of [`ORDER`]: a look is as quick when
+    /// there are a hundred thousand.
+    answered: [BTreeSet<StepNumber>; 3],
     /// The step that is asked about now.
     asks: Option<StepNumber>,
     is_running: bool,
@@ -32,8 +43,9 @@ impl Bisecting {
             question,
             branch,
             ticket,
-            trees: None,
-            probes: Vec::new(),
+            looks: None,
+            count: 0,
+            answered: Default::default(),
             asks: None,
             is_running: true,
         }
@@ -47,11 +59,15 @@ impl Bisecting {
     /// Takes in what happened.
     pub(super) fn take(&mut self, step: &BisectStep) {
         match step {
-            BisectStep::Trees(trees) => self.trees = Some(*trees),
+            BisectStep::Looks(looks) => self.looks = Some(*looks),
             BisectStep::Asks(spot) => self.asks = Some(spot.step),
             BisectStep::Answered(row) => {
                 self.asks = None;
-                self.probes.push(*row);
+                self.count += 1;
+                let order = ORDER.iter().position(|verdict| *verdict == row.verdict);
+                if let Some(steps) = order.and_then(|order| self.answered.get_mut(order)) {
+                    steps.insert(row.spot.step.max(StepNumber(1)));
+                }
             }
             BisectStep::Ended(_) => {
                 self.asks = None;
@@ -67,19 +83,18 @@ impl Bisecting {
         if self.asks.is_some_and(holds) {
             return Some(Probed::Asked);
         }
-        let here = self.probes.iter().filter(|row| holds(row.spot.step));
-        let verdicts: Vec<BisectVerdict> = here.map(|row| row.verdict).collect();
-        let order = [BisectVerdict::Bad, BisectVerdict::Good, BisectVerdict::Skip];
-        let first = order.into_iter().find(|verdict| verdicts.contains(verdict));
-        first.map(Probed::Answered)
+        let stretch = StepNumber(first)..=StepNumber(last.max(first));
+        let mut answered = ORDER.into_iter().zip(&self.answered);
+        let seen = answered.find(|(_, steps)| steps.range(stretch.clone()).next().is_some());
+        seen.map(|(verdict, _)| Probed::Answered(verdict))
     }
 
     /// How far it is, in words.
     pub(super) fn describe(&self) -> SafeText {
-        let of = self.trees.map_or_else(String::new, |trees| {
-            format!(" of about {}", trees.max(2).ilog2() + 4)
-        });
-        let count = self.probes.len() + usize::from(self.is_running);
+        let of = self
+            .looks
+            .map_or_else(String::new, |looks| format!(" of about {looks}"));
+        let count = self.count + usize::from(self.is_running);
         let runs = if self.is_running {
             format!("run {count}{of}; Esc stops it")
         } else {
@@ -129,6 +144,18 @@ pub(super) fn words(outcome: &BisectOutcome) -> String {
             before.as_str(),
             again.as_str()
         ),
-        BisectOutcome::All(flips) => format!("the answer changes {} times", flips.len()),
+        BisectOutcome::All(flips) => {
+            let changes = match flips.len().saturating_sub(1) {
+                0 => "the answer never changes".to_owned(),
+                1 => "the answer changes once".to_owned(),
+                more => format!("the answer changes {more} times"),
+            };
+            let told = |(spot, verdict): &(Spot, BisectVerdict)| {
+                format!("{} from {}", verdict.as_str(), spot.step)
+            };
+            let first: Vec<String> = flips.iter().take(MOST_TOLD).map(told).collect();
+            let more = if flips.len() > MOST_TOLD { " …" } else { "" };
+            format!("{changes}: {}{more}", first.join(", "))
+        }
     }
 }

@@ -19,7 +19,9 @@ use unicode_width::UnicodeWidthStr as _;
 use super::app::{App, AppOptions};
 use super::effect::Effect;
 use super::event::Event;
-use super::job::{Answer, ForkAnswer, ForkJob, Job, TransactionAnswer, TransactionJob};
+use super::job::{
+    Answer, ExportAnswer, ExportJob, ForkAnswer, ForkJob, Job, TransactionAnswer, TransactionJob,
+};
 use super::theme::Role;
 use super::view;
 use super::worker::{InlineWorker, Runs};
@@ -102,11 +104,16 @@ pub fn frame(runs: impl Into<Runs>, options: FrameOptions) -> Result<Picture, Fr
     Ok(Picture::of(&app, options.size))
 }
 
-/// Whatever is typed for a picture, it ends no transaction and makes no fork.
+/// Whatever is typed for a picture, it ends no transaction, makes no fork and writes no test case.
 fn only_look(job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
     if let Job::Fork(ForkJob::Make { .. }) = job {
         let words = SafeText::literal("a picture makes no fork; nothing was run");
         reply(Answer::Fork(ForkAnswer::Made(Err(words))));
+        return true;
+    }
+    if let Job::Export(ExportJob::Write { .. }) = job {
+        let words = SafeText::literal("a picture writes no test case");
+        reply(Answer::Export(ExportAnswer::Written(Err(words))));
         return true;
     }
     let is_end = matches!(job, Job::Transaction(TransactionJob::End(_)));

@@ -3,8 +3,10 @@
 //! A request carries a generation and its reply carries the same one, so that an answer
 //! nobody waits for any more is told from one that somebody does. Nothing here works.
 
+mod export;
 mod fork;
 mod opened;
+mod places;
 mod probing;
 mod progress;
 mod slot;
@@ -20,15 +22,16 @@ use super::document::Document;
 use super::highlight::Painted;
 use super::reading::{ContextLines, ReadingRow, RequestReading, StepReading};
 use crate::debugger::{
-    AgentRow, Alignment, BlameView, ChangeList, ChangeRow, Direction, Expanded, FileView, HitRow,
-    Left, NamedFile, Refresh, RunRow, RunSource, Spot, Statistics, StepRow, StripCell, Summary,
-    TreeRow,
+    AgentRow, Alignment, BlameView, ChangeList, ChangeRow, Expanded, FileView, HitRow, Left,
+    NamedFile, Refresh, RunRow, RunSource, Spot, Statistics, StepRow, StripCell, Summary, TreeRow,
 };
-use crate::model::{Cursor, Place, Seq, StepNumber, TapePath};
+use crate::model::{Cursor, Seq, TapePath};
 use crate::text::SafeText;
 
+pub use self::export::{CaseOffered, ExportAnswer, ExportJob, NoCase};
 pub use self::fork::{ForkAnswer, ForkJob, ForkMade, ForkUnread, PlannedFork};
 pub use self::opened::{Changes, OpenFile, OpenedRun, SharedRun};
+pub use self::places::{Base, Counterpart, Jump, Landmark, Stop};
 pub use self::probing::BisectStep;
 pub use self::progress::{Progress, Reading, ReadingState};
 pub use self::slot::Slot;
@@ -292,6 +295,8 @@ pub enum Job {
     Transaction(TransactionJob),
     /// About a fork of the run.
     Fork(ForkJob),
+    /// About a test case of a step.
+    Export(ExportJob),
     /// Open a run to hold this one against, by what was typed.
     OpenRight(String),
     /// Nobody holds this run against another any more.
@@ -355,68 +360,6 @@ pub enum Job {
     },
 }
 
-/// A step of the right run: the one that stands beside a step of the left one, or the last
-/// one before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counterpart {
-    /// The branch that numbers it.
-    pub branch: u16,
-    /// Its number; 0 is before the first one.
-    pub step: StepNumber,
-}
-
-/// A move of the playhead that needs the tape.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Jump {
-    /// To a place that a person named. Marks are resolved before.
-    Place(Place),
-    /// To the end of a step.
-    Step {
-        /// The branch that numbers it.
-        branch: u16,
-        /// Its number; too large a one means the last.
-        step: StepNumber,
-    },
-    /// Event by event.
-    Event {
-        /// From where.
-        from: Spot,
-        /// How many, negative for earlier ones.
-        delta: i64,
-    },
-    /// From landmark to landmark.
-    Landmark {
-        /// What to stop at.
-        landmark: Landmark,
-        /// From where.
-        from: Spot,
-        /// Which way.
-        direction: Direction,
-        /// How many of them, at least 1.
-        count: u32,
-    },
-}
-
-/// What a move can stop at.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Landmark {
-    /// A step that failed, was refused or interrupted.
-    Failure,
-    /// A step that changed this file.
-    Version(TapePath),
-    /// A snapshot, or an edge of a transaction.
-    Edge,
-}
-
-/// What a difference is measured from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Base {
-    /// The state that the step began with.
-    StepStart,
-    /// This place.
-    Spot(Spot),
-}
-
 impl Job {
     /// The slot of the job.
     pub fn slot(&self) -> Slot {
@@ -461,23 +404,12 @@ impl Job {
             Self::Statistics { .. } | Self::StopStatistics => Slot::Statistics,
             Self::Transaction(job) => job.slot(),
             Self::Fork(_) => Slot::Fork,
+            Self::Export(_) => Slot::Export,
             Self::OpenRight(_) | Self::CloseRight | Self::Align { .. } => Slot::Right,
             Self::RightSummary => Slot::RightSummary,
             Self::RightTimeline { .. } => Slot::RightTimeline,
         }
     }
-}
-
-/// A place of the playhead: a spot, and the branch whose numbers its step has.
-///
-/// The two differ inside a transaction: there the files are those of the transaction, and
-/// the numbers those of the branch around it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop {
-    /// The branch that numbers the steps.
-    pub branch: u16,
-    /// The step, and the event after which files are looked at.
-    pub spot: Spot,
 }
 
 /// What came back. A search, a list of runs and the reading of a run reply many times, watching
@@ -568,6 +500,8 @@ pub enum Answer {
     Transaction(TransactionAnswer),
     /// To [`Job::Fork`].
     Fork(ForkAnswer),
+    /// To [`Job::Export`].
+    Export(ExportAnswer),
     /// To [`Job::OpenRight`]: the branch that was named, if one was.
     RightOpened(Answered<Option<String>>),
     /// To [`Job::RightSummary`].

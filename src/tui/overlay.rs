@@ -1,9 +1,10 @@
-//! What lies over the panes: the help, what to know before trusting the view, and the end of
-//! the transaction.
+//! What lies over the panes: the help, what to know before trusting the view, the end of the
+//! transaction, forks and test cases.
 //!
 //! Here is what they say and how far they can be scrolled; how they look is in `view`.
 
 mod decision;
+mod export;
 mod fork;
 mod help;
 
@@ -48,6 +49,8 @@ pub(super) enum OverlaySort {
     Decision(TransactionEnd),
     /// A fork, before it is made and behind that.
     Fork,
+    /// A test case, before it is made and behind that.
+    Export,
 }
 
 impl OverlaySort {
@@ -55,6 +58,7 @@ impl OverlaySort {
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Fork => "Fork",
+            Self::Export => "Test case",
             Self::Help => "Keys and signs",
             Self::Notices => "Before trusting the view",
             Self::Decision(TransactionEnd::Commit) => "Commit",
@@ -67,7 +71,7 @@ impl OverlaySort {
         match self {
             Self::Help => 160,
             Self::Notices => 84,
-            Self::Decision(_) | Self::Fork => 100,
+            Self::Decision(_) | Self::Fork | Self::Export => 100,
         }
     }
 }
@@ -131,6 +135,14 @@ impl App {
             (OverlaySort::Decision(_), None) => Vec::new(),
             (OverlaySort::Fork, _) => match &self.forking {
                 Some(forking) => fork::rows(forking, spinner(self), columns),
+                None => Vec::new(),
+            },
+            (OverlaySort::Export, _) => match &self.exporting {
+                Some(exporting) => {
+                    let page = export::page(exporting, spinner(self), columns);
+                    chosen = page.chosen;
+                    page.rows
+                }
                 None => Vec::new(),
             },
             (OverlaySort::Decision(_), Some(decision)) => {

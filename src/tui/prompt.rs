@@ -27,6 +27,8 @@ pub(super) enum Purpose {
     Bisect,
     /// A file with the answers of a fork.
     Script,
+    /// A directory for a test case.
+    Directory,
 }
 
 impl Purpose {
@@ -41,6 +43,7 @@ impl Purpose {
             Self::Against => "against ",
             Self::Bisect => "run in the sandbox, bad if it fails $ ",
             Self::Script => "script ",
+            Self::Directory => "into ",
         }
     }
 
@@ -53,9 +56,10 @@ impl Purpose {
             Self::Note => "what to know of this step the next time; empty takes a note away",
             Self::Runs => "letters of a name, a directory, a prompt",
             Self::Script => "a file with one answer a line; `jukebox fork --help` says how",
+            Self::Directory => "a directory that is not there yet, or empty: cases/parser",
             Self::Against => "a tape or a transcript, or another branch: @b2:end",
             Self::Bisect => {
-                "make test   or, of a file, run nothing: --grep WORDS PATH  --exists PATH"
+                "make test   or, of a file, run nothing: --grep WORDS PATH  --exists PATH  --all …"
             }
         }
     }

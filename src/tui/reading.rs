@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::action::ActionId;
 use super::document::Document;
 use crate::debugger::{
     ContextCell, ContextRun, LeadingSection, LikeView, RequestView, Section, StepDetail,
@@ -20,6 +21,9 @@ const BUDGET: Duration = Duration::from_millis(100);
 
 /// Lines of changes that are set; nobody reads more here.
 const MAX_CHANGE_LINES: usize = 20_000;
+
+/// The section with what a model was sent.
+const REQUEST: &str = "request";
 
 /// Columns before a line of a change.
 const SIGN: usize = 4;
@@ -86,9 +90,24 @@ pub enum ReadingRow {
     Blank,
 }
 
-/// Sets a step in lines of at most `columns`.
+/// Sets a step in lines of at most `columns`. What a model was sent is one line behind what it
+/// answered: it has a view of its own.
 pub fn step(detail: StepDetail, columns: u16) -> StepReading {
-    let mut rows = sections(&detail.sections, usize::from(columns));
+    let is_request = |section: &&Section| section.name.as_str() == REQUEST;
+    let (sent, told): (Vec<&Section>, Vec<&Section>) = detail.sections.iter().partition(is_request);
+    let is_answered = !told.is_empty();
+    let whole = if is_answered { &told } else { &sent };
+    let whole = whole.iter().map(|section| (*section, &[][..]));
+    let mut rows = set(whole, usize::from(columns));
+    for section in sent.into_iter().filter(|_| is_answered) {
+        let lines = (section.lines.len() + section.omitted) as u64;
+        let (lines, key) = (
+            human::plural(lines, "line", "lines"),
+            ActionId::NextView.key(),
+        );
+        let words = SafeText::line(&format!("request: {lines}; {key} shows it"));
+        rows.extend([ReadingRow::Blank, ReadingRow::Remark(words)]);
+    }
     if detail.omitted_events > 0 {
         let more = human::plural(detail.omitted_events as u64, "more event", "more events");
         let words = SafeText::line(&format!("… {more} of this step are not shown"));
@@ -290,15 +309,17 @@ mod tests {
         check("    ", &["    "]);
     }
 
-    #[test]
-    fn sections_are_told_apart_and_what_is_left_out_is_said() {
-        let section = |name: &str, lines: &str, omitted| Section {
+    fn section(name: &str, lines: &str, omitted: usize) -> Section {
+        Section {
             name: SafeText::line(name),
             lines: SafeText::lines(lines),
             omitted,
             has_hidden: false,
-        };
-        let rows = sections(&[section("a", "x", 2), section("b", "", 0)], 20);
+        }
+    }
+
+    /// What stands in each row.
+    fn words(rows: &[ReadingRow]) -> Vec<String> {
         let words = |row: &ReadingRow| match row {
             ReadingRow::Heading { name, .. } => format!("# {name}"),
             ReadingRow::Line(text) | ReadingRow::Remark(text) | ReadingRow::Lead(_, text) => {
@@ -307,7 +328,13 @@ mod tests {
             ReadingRow::Change(line) => line.text.to_string(),
             ReadingRow::Blank => String::new(),
         };
-        let rows: Vec<String> = rows.iter().map(words).collect();
-        assert_eq!(rows, ["# a", "x", "… 2 more lines", "", "# b", "(empty)"]);
+        rows.iter().map(words).collect()
+    }
+
+    #[test]
+    fn sections_are_told_apart_and_what_is_left_out_is_said() {
+        let rows = sections(&[section("a", "x", 2), section("b", "", 0)], 20);
+        let expected = ["# a", "x", "… 2 more lines", "", "# b", "(empty)"];
+        assert_eq!(words(&rows), expected);
     }
 }

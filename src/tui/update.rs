@@ -7,6 +7,7 @@ mod against;
 mod bisect;
 mod blame;
 mod command;
+mod export;
 mod files;
 mod fork;
 mod left;
@@ -77,6 +78,7 @@ impl App {
             Event::FocusLost | Event::Closing => self.keep(),
         }
         self.settle_fork();
+        self.settle_export();
         self.demand();
         effects.extend(self.take_requests());
         effects
@@ -126,7 +128,9 @@ impl App {
             return;
         }
         if self.pending == Pending::Nothing
-            && (self.press_in_decision(action) || self.press_in_fork(action))
+            && (self.press_in_decision(action)
+                || self.press_in_fork(action)
+                || self.press_in_export(action, effects))
         {
             return;
         }
@@ -228,6 +232,7 @@ impl App {
             ActionId::RollBack => self.decide(TransactionEnd::RollBack),
             ActionId::Confirm => self.confirm(),
             ActionId::Fork => self.begin_fork(),
+            ActionId::Export => self.begin_export(),
             ActionId::Search => self.begin_search(),
             ActionId::Bisect => self.begin_bisect(),
             ActionId::OnlyHits => self.toggle_filter(),
@@ -351,6 +356,7 @@ impl App {
             Purpose::Against => self.open_against(text),
             Purpose::Bisect => self.bisect(text),
             Purpose::Script => self.read_script(text),
+            Purpose::Directory => self.export_into(text),
             Purpose::Palette => match choices.into_iter().nth(prompt.chosen) {
                 Some(Choice::Place(place)) => self.go_to_place(place, Errand::Place),
                 Some(Choice::Action(offer)) => self.perform(offer.action.id, None, effects),

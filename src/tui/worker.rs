@@ -1,12 +1,13 @@
 //! Answers what the screen asks, on threads of its own, so that the screen never waits.
 //!
 //! Lookups, reads, the strip, colours, searches, numbers, the file's growth, keeping, opening,
-//! comparing, the end of a transaction bisecting and forks each have a thread, so that a long diff holds up no scrolling and a search holds up nothing. A request waits in its
+//! comparing, the end of a transaction, bisecting, forks and test cases each have a thread, so that a long diff holds up no scrolling and a search holds up nothing. A request waits in its
 //! [`Slot`] until its thread is free, and a newer one of the same slot takes its place. A panic on any of the
 //! threads becomes [`Event::WorkerFailed`]. The screen's state is never touched here.
 
 mod against;
 mod answer;
+mod export;
 mod fork;
 mod mailbox;
 mod runs;
@@ -47,10 +48,13 @@ const BISECTING: usize = 11;
 const KEEPING: usize = 7;
 
 /// How many threads there are.
-const LANES: usize = 13;
+const LANES: usize = 14;
 
 /// The thread that makes forks.
 const FORKING: usize = 12;
+
+/// The thread that makes test cases.
+const EXPORTING: usize = 13;
 
 /// So long it is waited for when the screen closes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -99,6 +103,7 @@ const fn lane_of(slot: Slot) -> usize {
         // The process that holds a transaction takes the time it takes.
         Slot::TransactionEnd => 10,
         Slot::Fork => FORKING,
+        Slot::Export => EXPORTING,
     }
 }
 
@@ -171,6 +176,10 @@ impl Drop for Worker {
         // Nor does a command that runs for a fork.
         if let Some(forking) = self.lanes.get(FORKING) {
             forking.wait_until_left(LAST_WORDS);
+        }
+        // Nor half a test case.
+        if let Some(exporting) = self.lanes.get(EXPORTING) {
+            exporting.wait_until_left(LAST_WORDS);
         }
         // A transcript that is half imported leaves nothing behind.
         if let Some(reading) = self.lanes.get(READING) {

@@ -84,6 +84,40 @@ fn the_first_step_that_fails_is_found_with_few_runs() {
     assert!(text.contains("jukebox diff run.jsonl@76 @77"), "{text}");
 }
 
+/// The tape, of a run whose workspace lay there.
+fn rooted(root: &str, tape: &str) -> String {
+    tape.replacen(
+        "\"id\":\"t\"",
+        &format!("\"id\":\"t\",\"root\":\"{root}\""),
+        1,
+    )
+}
+
+#[test]
+fn the_command_sees_the_files_where_the_run_had_them() {
+    let world = World::new(&[]);
+    world.put("run.jsonl", rooted("/elsewhere/app/", &tape(12, 7)));
+    let script = "[ \"$(pwd)\" = /elsewhere/app ] || exit 200; \
+                  [ -e /elsewhere/app/state ] || exit 201; grep -q fine state";
+    let flags = ["--from", "1", "--json"];
+    let run = bisect(&world, &flags, script);
+    assert_eq!(run.code(), 0, "{}", run.stderr());
+    let found = object(&run);
+    assert_eq!(
+        (&found["bad"], &found["seen_at"]),
+        (&json!(7), &Value::Null)
+    );
+    // Among what belongs to the kernel, nothing can be shown.
+    world.put("run.jsonl", rooted("/proc/app", &tape(12, 7)));
+    let script = "grep -q fine state || { pwd; exit 1; }";
+    let found = object(&bisect(&world, &flags, script));
+    assert_eq!(found["bad"], json!(7));
+    assert_eq!(found["said"], json!([found["seen_at"]]));
+    let run = bisect(&world, &["--from", "1"], script);
+    let words = "not where the run had them";
+    assert!(run.stdout().contains(words), "{}", run.stdout());
+}
+
 #[test]
 fn a_run_leaves_nothing_for_the_next_one() {
     let world = world(60, 41);

@@ -27,6 +27,8 @@ mod notes;
 mod nothing_runs;
 mod pipes;
 mod places;
+#[path = "../support/queries.rs"]
+mod queries;
 mod readme;
 mod recorder;
 mod records;

@@ -1,9 +1,12 @@
 //! Searching as people type it: patterns, globs, and what was written to files.
 
-use serde_json::json;
+use std::ffi::OsStr;
 
+use serde_json::{Value, json};
+
+use super::queries::{MISTAKES, QUERIES};
 use super::recorder::Recorder;
-use super::world::World;
+use super::world::{World, project};
 
 /// A run that writes two files, one of them twice.
 fn recorded() -> World {
@@ -69,6 +72,32 @@ fn what_was_written_to_files_is_found_at_the_step_that_wrote_it() {
     check("path:src/** step:3..", &["4 path src/deep/a.rs"]);
     check("re:beta-[0-9]", &["1 prompt Rename alpha to beta-7."]);
     check("error:", &[]);
+}
+
+#[test]
+fn every_sort_of_query_is_answered_and_what_is_none_is_said() {
+    let world = World::new(&[]);
+    let demo = project().join("demo-tapes/bug-hunt.jsonl");
+    let search = |query: &str| {
+        let words = [OsStr::new("search"), demo.as_os_str(), OsStr::new(query)];
+        world.run(&[&words[..], &[OsStr::new("--json")]].concat())
+    };
+    for (query, expected) in QUERIES {
+        let run = search(query);
+        let found = run.stdout();
+        let step = |line: &str| {
+            let hit: Value = serde_json::from_str(line).unwrap();
+            hit["step"].as_u64().unwrap() as u32
+        };
+        let mut steps: Vec<u32> = found.lines().map(step).collect();
+        steps.dedup();
+        assert_eq!(steps, expected, "{query}: {}", run.stderr());
+    }
+    for (query, said) in MISTAKES {
+        let run = search(query);
+        assert_eq!(run.code(), 2, "{query}");
+        assert!(run.stderr().contains(said), "{query}: {}", run.stderr());
+    }
 }
 
 #[test]

@@ -13,12 +13,23 @@ use super::world::{World, run, say, shell};
 as_root_and_as_user!(random_changes_read_from_layers_are_what_was_seen);
 
 /// Change sets that are tried, by each of the two.
-const SETS: u64 = 100;
+const SETS: u64 = 20;
 /// Operations in each.
 const OPERATIONS: usize = 25;
 
+/// Far more, for whoever changes anything here: `cargo test --test sandbox -- --ignored`.
+#[test]
+#[ignore = "takes minutes: for whoever changes the sandbox"]
+fn a_thousand_random_change_sets() {
+    try_sets(1..=1_000);
+}
+
 fn random_changes_read_from_layers_are_what_was_seen() {
-    for seed in 1..=SETS {
+    try_sets(1..=SETS);
+}
+
+fn try_sets(seeds: std::ops::RangeInclusive<u64>) {
+    for seed in seeds {
         let mut dice = Dice::new(seed);
         let world = World::new(&[]);
         let workspace = world.workspace();

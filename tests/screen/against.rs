@@ -20,7 +20,7 @@ use ratatui::buffer::Cell;
 use ratatui::style::Modifier;
 use tempfile::TempDir;
 
-use crate::walks::walk;
+use crate::walks::{LENGTH, walk};
 use crate::{SIZES, Screen, demo};
 
 const SHARED: [&str; 4] = [
@@ -375,7 +375,7 @@ fn no_walk_over_two_tapes_breaks_the_screen_or_leaves_it_stale() {
                 ..AppOptions::default()
             };
             let mut screen = Screen::on(InlineWorker::new(runs), options, columns, rows);
-            walk(&mut screen, seed + u64::from(columns), 60);
+            walk(&mut screen, seed + u64::from(columns), LENGTH);
         }
     }
 }

@@ -7,7 +7,8 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use jukebox::debugger::{
-    BisectVerdict, Debugger, OpenOptions, Places, ProbeRow, Sandboxing, Source,
+    BisectOutcome, BisectScope, BisectVerdict, Bisection, Debugger, OpenOptions, Places, ProbeRow,
+    Sandboxing, Source,
 };
 use jukebox::text::SafeText;
 use jukebox::tui::app::AppOptions;
@@ -131,6 +132,45 @@ fn request(effects: Vec<Effect>) -> Option<Request> {
 }
 
 #[test]
+fn every_tree_is_asked_about_and_each_change_of_the_answer_told() {
+    let mut screen = open(None);
+    screen.keys(": 1 Enter d u");
+    ask(&mut screen, "--all --grep ^fine state");
+    screen.shows("the answer changes once: good from 1, bad from 47");
+    assert_eq!(screen.step(), 80, "no step is the one to blame");
+    ask(&mut screen, "--all --not --grep 5$ log");
+    screen.shows("the answer changes 16 times: good from 1, bad from 5, good from 6, bad from 15");
+    let strip = screen.frame().swap_remove(1);
+    assert_eq!(strip.matches('✘').count(), 8, "{strip}");
+    ask(&mut screen, "--all --exists nowhere");
+    screen.shows("the answer never changes: bad from 1");
+}
+
+#[test]
+fn a_question_that_is_answered_otherwise_the_second_time_is_said() {
+    let mut screen = Screen::new(120, 30, 100);
+    screen.keys("B");
+    screen.send(Event::Paste("make test".to_owned()));
+    let enter: Key = "Enter".parse().unwrap();
+    let effects = screen.app.update(Event::Key(enter.press()));
+    let Request { generation, .. } = request(effects).unwrap();
+    let spot = Fake::new(100).spot(0, 40);
+    let found = Bisection {
+        outcome: BisectOutcome::Flaky(spot, [BisectVerdict::Bad, BisectVerdict::Good]),
+        probes: Vec::new(),
+        trees: 64,
+        steps: 100,
+        seen_at: None,
+    };
+    let answer = Answer::Bisect(BisectStep::Ended(Ok(Box::new(found))));
+    screen
+        .app
+        .update(Event::Reply(Reply { generation, answer }));
+    screen.shows("not to be relied on: of step 40 it said bad, then good");
+    assert_eq!(screen.step(), 100, "the playhead stays");
+}
+
+#[test]
 fn probes_stand_on_the_strip_as_they_come_and_escape_stops_it() {
     for (columns, rows) in SIZES {
         let mut screen = Screen::new(columns, rows, 100);
@@ -154,7 +194,7 @@ fn probes_stand_on_the_strip_as_they_come_and_escape_stops_it() {
             duration: Duration::ZERO,
         };
         for step in [
-            BisectStep::Trees(64),
+            BisectStep::Looks(BisectScope::Edge.looks(64)),
             BisectStep::Answered(row(0, BisectVerdict::Good)),
             BisectStep::Answered(row(90, BisectVerdict::Bad)),
             BisectStep::Asks(asked(50)),

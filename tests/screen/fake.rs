@@ -23,7 +23,9 @@ use jukebox::tui::document::Document;
 use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
 use jukebox::tui::highlight::Highlighter;
-use jukebox::tui::job::{Answer, BisectStep, Job, OpenFile, Progress, Slot, Stop};
+use jukebox::tui::job::{
+    Answer, BisectStep, ExportAnswer, ExportJob, Job, NoCase, OpenFile, Progress, Slot, Stop,
+};
 use jukebox::tui::reading::{ContextLines, ReadingRow};
 use jukebox::tui::worker::settle;
 
@@ -198,6 +200,14 @@ impl Fake {
                 Answer::PaintedDiff(Box::new([paint(0), paint(1)]))
             }
             Job::Bisect { .. } => Answer::Bisect(BisectStep::Ended(Err(text("no such thing")))),
+            Job::Export(ExportJob::Prepare { .. }) => {
+                let none = NoCase {
+                    why: text("no such thing"),
+                    next: Some(StepNumber(self.steps)),
+                    before: None,
+                };
+                Answer::Export(ExportAnswer::Prepared(Err(none)))
+            }
             Job::Search { query, .. } => Answer::Hits {
                 hits: (1..=self.steps)
                     .filter(|n| n % 40 == 0)

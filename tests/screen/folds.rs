@@ -95,7 +95,7 @@ fn more_context_is_ten_lines_then_all_then_three_and_what_is_looked_at_stays() {
     screen.hides("unchanged");
     screen.keys("c g");
     screen.shows("28 lines unchanged fn one() {");
-    screen.keys("x");
+    screen.keys("X");
     assert_eq!(screen.text().replace('▸', " "), three.replace('▸', " "));
 }
 

@@ -35,7 +35,7 @@ fn what_is_no_json_stays_a_difference_of_lines_and_says_so() {
     let before = screen.text();
     screen.keys("p");
     screen.shows("not JSON on both sides");
-    screen.keys("x");
+    screen.keys("X");
     assert_eq!(screen.text(), before);
 }
 
@@ -68,6 +68,31 @@ fn a_request_stands_beside_the_one_before() {
         screen.shows("the first request of this agent");
         screen.keys(": 1 Enter");
         screen.shows("The model was not asked up to here.");
+    }
+}
+
+#[test]
+fn the_answer_stands_first_and_what_was_sent_is_a_line() {
+    let asked: Vec<String> = (0..60).map(|line| format!("line {line}")).collect();
+    let turn = |call: &str, answer: &str| {
+        let text = [json!({"type": "text", "text": answer})];
+        [
+            json!({"kind": "model.request", "call": call, "added": {"messages": asked}}),
+            json!({"kind": "model.response", "call": call, "blocks": text}),
+        ]
+    };
+    for size in [(130, 30), (60, 20)] {
+        let before = turn("r1", "One.");
+        // Of one that is not answered yet, the request is all there is.
+        let after = &turn("r2", "Two.")[..1];
+        let (_tape, mut screen) = two_steps(&before, after, size);
+        screen.keys(": 2 Enter 3");
+        screen.shows("One.");
+        screen.shows("request: 64 lines; v shows it");
+        screen.hides("line 0");
+        screen.keys(": 4 Enter");
+        screen.shows("line 0");
+        screen.hides("v shows it");
     }
 }
 

@@ -21,6 +21,16 @@ fn it_is_the_line_of_the_tape_and_follows_the_playhead() {
 }
 
 #[test]
+fn before_the_first_step_no_event_is_named() {
+    let mut screen = Screen::open(&demo("bug-hunt"), 120, 40);
+    screen.keys(": 2 2 Enter 3 v v v");
+    screen.shows("3 Event 55");
+    screen.keys(": 0 Enter");
+    screen.shows("Before the first step.");
+    screen.hides("Event 55");
+}
+
+#[test]
 fn it_can_be_read_on_every_screen() {
     for (columns, rows) in [(160, 45), (100, 30), (60, 20)] {
         let mut screen = Screen::open(&demo("bug-hunt"), columns, rows);

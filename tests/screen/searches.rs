@@ -1,5 +1,14 @@
 //! Searching as people do it: while typing, from hit to hit, hits alone.
 
+use jukebox::debugger::HitRow;
+use jukebox::model::{self, Seq, Unit};
+use jukebox::tui::effect::Effect;
+use jukebox::tui::event::Event;
+use jukebox::tui::job::{Answer, Job, Progress, Reply};
+use jukebox::tui::key::Key;
+
+use crate::fake::{Fake, text};
+use crate::queries::{MISTAKES, QUERIES};
 use crate::{SIZES, Screen, demo};
 
 /// The second row of the frame: the strip.
@@ -25,6 +34,57 @@ fn hits_are_counted_and_stand_on_the_strip_while_the_query_is_typed() {
         assert_eq!(screen.step(), 40);
         screen.keys("Esc g");
         assert_eq!(screen.text(), before);
+    }
+}
+
+#[test]
+fn hits_stand_on_the_strip_as_they_come_and_escape_stops_the_search() {
+    for (columns, rows) in SIZES {
+        let mut screen = Screen::new(columns, rows, 212);
+        screen.keys("1 g");
+        // What is asked for by a key, and answered below.
+        let press = |screen: &mut Screen, key: &str| {
+            let key: Key = key.parse().unwrap();
+            let effects = screen.app.update(Event::Key(key.press()));
+            let mut asked = effects.into_iter().filter_map(|effect| match effect {
+                Effect::Request(request) => Some(request),
+                _ => None,
+            });
+            asked.find(|asked| matches!(asked.job, Job::Search { .. } | Job::StopSearch))
+        };
+        press(&mut screen, "/");
+        let generation = press(&mut screen, "f").unwrap().generation;
+        let tell = |screen: &mut Screen, steps: &[u32], progress| {
+            let hit = |step: &u32| HitRow {
+                spot: Fake::new(212).spot(0, *step),
+                seq: Seq(u64::from(*step)),
+                field: text("output"),
+                line: text("found it"),
+            };
+            let hits = steps.iter().map(hit).collect();
+            let answer = Answer::Hits { hits, progress };
+            screen
+                .app
+                .update(Event::Reply(Reply { generation, answer }));
+        };
+        let running = Progress::Running(model::Progress {
+            done: 53,
+            of: 212,
+            unit: Unit::Steps,
+        });
+        tell(&mut screen, &[40], running.clone());
+        assert_eq!(strip(&screen).matches('•').count(), 1);
+        if columns > 60 {
+            screen.shows("searching 25 % · 1 hit");
+        }
+        tell(&mut screen, &[120, 200], running);
+        assert_eq!(strip(&screen).matches('•').count(), 3);
+        let stop = press(&mut screen, "Esc").unwrap();
+        assert_eq!(stop.job, Job::StopSearch);
+        assert_eq!(strip(&screen).matches('•').count(), 0);
+        // What still comes is nobody's.
+        tell(&mut screen, &[60], Progress::Finished);
+        assert_eq!(strip(&screen).matches('•').count(), 0);
     }
 }
 
@@ -94,4 +154,42 @@ fn a_real_search_lists_its_steps() {
     let rows = text.lines().filter(|line| line.contains('○'));
     assert_eq!(rows.clone().count(), 5);
     assert!(rows.clone().all(|row| row.contains('✗')), "{text}");
+}
+
+#[test]
+fn every_sort_of_query_is_answered_and_what_is_none_is_said() {
+    let mut screen = Screen::open(&demo("bug-hunt"), 160, 45);
+    let mut search = |query: &str| {
+        screen.keys("Esc Esc 1 g /");
+        screen.send(Event::Paste(query.to_owned()));
+        screen.keys("Enter");
+        screen.text()
+    };
+    for (query, expected) in QUERIES {
+        let text = search(query);
+        if expected.is_empty() {
+            assert!(text.contains("nothing found"), "{query}: {text}");
+            continue;
+        }
+        let (_, rest) = text
+            .split_once(&format!("/{query}  1/"))
+            .unwrap_or_default();
+        assert!(!rest.is_empty(), "{query}: {text}");
+        assert!(
+            text.contains(&format!("step {}/29", expected[0])),
+            "{query}: {text}"
+        );
+        // Each step with a hit has its sign on the strip, but the one that the playhead is in.
+        let signs = text.lines().nth(1).unwrap().matches('•').count();
+        assert_eq!(signs + 1, expected.len(), "{query}: {text}");
+    }
+    for (query, said) in MISTAKES {
+        let text = search(query);
+        let last = text.lines().last().unwrap();
+        assert!(
+            last.contains("✗ nothing was searched: ") && last.contains(said),
+            "{query}: {text}"
+        );
+        assert!(text.contains("step 1/29"), "{query}: {text}");
+    }
 }

@@ -18,7 +18,7 @@ use jukebox::tui::job::{Reply, TransactionJob};
 use jukebox::tui::key::Key;
 use jukebox::tui::worker::InlineWorker;
 
-use crate::walks::walk_with;
+use crate::walks::{LENGTH, walk_with};
 use crate::{Run, SIZES, Screen};
 
 /// A run whose transaction somebody holds who answers as a test wants.
@@ -328,10 +328,10 @@ fn no_walk_ends_anything_but_by_a_yes() {
     let keys: Vec<Key> = keys.split(' ').map(|key| key.parse().unwrap()).collect();
     for (seed, (columns, rows)) in SIZES.into_iter().enumerate() {
         let mut screen = screen(columns, rows);
-        walk_with(&mut screen, &keys, seed as u64 + 77, 60);
+        walk_with(&mut screen, &keys, seed as u64 + 77, LENGTH);
         assert_eq!(screen.run.ends, []);
         let with_yes = [&keys[..], &["Y".parse().unwrap()]].concat();
-        walk_with(&mut screen, &with_yes, seed as u64 + 177, 60);
+        walk_with(&mut screen, &with_yes, seed as u64 + 177, LENGTH);
     }
 }
 

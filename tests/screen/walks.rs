@@ -43,7 +43,7 @@ impl Random {
 }
 
 /// Keys that words are typed with, counts, and one that means nothing.
-const LETTERS: &str = "a b 1 2 4 9 - : x";
+const LETTERS: &str = "a b 1 2 4 9 - : X";
 
 /// The keys of all actions but those.
 fn keys_of_all_but(left_out: &[ActionId]) -> Vec<Key> {
@@ -112,12 +112,27 @@ fn ask_anew<R: Run>(screen: &mut Screen<R>) {
     screen.send(Event::Reply(Reply { generation, answer }));
 }
 
+/// Keys of a walk.
+pub(crate) const LENGTH: usize = 25;
+
+/// Far longer walks, for whoever changes what keys do: `cargo test --test screen -- --ignored`.
+#[test]
+#[ignore = "takes minutes: for whoever changes what keys do"]
+fn no_long_walk_breaks_the_screen_or_leaves_it_stale() {
+    walk_over_actions(1_000);
+    walk_over_tapes(1_000);
+}
+
 #[test]
 fn no_walk_over_the_actions_breaks_the_screen_or_leaves_it_stale() {
+    walk_over_actions(LENGTH);
+}
+
+fn walk_over_actions(length: usize) {
     for (seed, (columns, rows)) in SIZES.into_iter().enumerate() {
         for steps in [0, 1, 3, 212] {
             let mut screen = Screen::new(columns, rows, steps);
-            walk(&mut screen, seed as u64 * 1000 + u64::from(steps), 60);
+            walk(&mut screen, seed as u64 * 1000 + u64::from(steps), length);
         }
     }
 }
@@ -241,10 +256,14 @@ const TAPES: [&str; 3] = ["bug-hunt", "rolled-back", "damaged"];
 
 #[test]
 fn no_walk_over_a_real_tape_breaks_the_screen_or_leaves_it_stale() {
+    walk_over_tapes(LENGTH);
+}
+
+fn walk_over_tapes(length: usize) {
     for (seed, name) in TAPES.into_iter().enumerate() {
         for (columns, rows) in SIZES {
             let mut screen = Screen::open(&demo(name), columns, rows);
-            walk(&mut screen, seed as u64 + u64::from(columns), 60);
+            walk(&mut screen, seed as u64 + u64::from(columns), length);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! A command that is asked how a tree is: run in a sandbox over the tree, by itself each time.
 //!
 //! The tree is on disk once, in a directory that is gone in the end, and becomes the next by
-//! what differs. Each run has a sandbox of its own, so that nothing it wrote is there for the
+//! what differs. The command sees it where the run had its workspace, if that can be shown. Each run has a sandbox of its own, so that nothing it wrote is there for the
 //! next: not in the tree, not in the home directory, not in `/tmp`.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -16,7 +16,9 @@ use super::edge::Verdict;
 use super::{Answer, BisectError};
 use crate::checkout::WorkingTree;
 use crate::model::Cursor;
-use crate::sandbox::{Backend, Cause, Command, Config, Policy, Said, Sandbox, SandboxError};
+use crate::sandbox::{
+    Backend, Cause, Command, Config, Guarantee, Policy, Said, Sandbox, SandboxError,
+};
 use crate::text::SafeText;
 
 /// A command, and how it is run.
@@ -63,6 +65,10 @@ pub(super) struct Prober<'a> {
     tree: WorkingTree,
     at: Option<Cursor>,
     place: TempDir,
+    /// Where the run had its workspace, as long as the tree can be shown there.
+    root: Option<PathBuf>,
+    /// Where the command saw the tree last, if that was somewhere else.
+    elsewhere: Option<PathBuf>,
 }
 
 impl<'a> Prober<'a> {
@@ -86,7 +92,42 @@ impl<'a> Prober<'a> {
             tree: WorkingTree::new(&place.path().join("tree"))?,
             at: None,
             place,
+            root: run.header.root.as_ref().map(PathBuf::from),
+            elsewhere: None,
         })
+    }
+
+    /// Where the command sees the tree, if that is not where the run had it.
+    pub(super) fn elsewhere(&self) -> Option<&PathBuf> {
+        self.elsewhere.as_ref()
+    }
+
+    /// A sandbox over the tree, seen where the run had it; where that cannot be, at its own path.
+    fn start(&mut self) -> Result<Sandbox, BisectError> {
+        let sandboxing = &self.command.sandboxing;
+        let mut policy = Policy::for_home(sandboxing.home.as_deref());
+        policy.hidden.extend(sandboxing.hidden.iter().cloned());
+        let mut config = Config {
+            workspace: self.place.path().join("tree"),
+            seen_at: self.root.clone(),
+            helper: sandboxing.program.clone(),
+            backend: self.command.backend,
+            layers: Some(self.place.path().join("layers")),
+            policy,
+        };
+        let started = match Sandbox::start(&config) {
+            Err(missing) if missing.what == Guarantee::Workspace && config.seen_at.is_some() => {
+                (self.root, config.seen_at) = (None, None);
+                Sandbox::start(&config)
+            }
+            started => started,
+        };
+        let sandbox = started.map_err(SandboxError::Missing)?;
+        let seen = sandbox.seen_at();
+        let root = self.run.header.root.as_deref();
+        let is_elsewhere = root.is_some_and(|root| seen != Path::new(root));
+        self.elsewhere = is_elsewhere.then(|| seen.to_owned());
+        Ok(sandbox)
     }
 
     /// Makes the tree that of a place, and runs the command over it.
@@ -105,19 +146,7 @@ impl<'a> Prober<'a> {
         };
         self.tree.change(changes, &self.run.tape, &mut |_| wait())?;
         self.at = Some(at);
-        let mut policy = Policy::for_home(self.command.sandboxing.home.as_deref());
-        policy
-            .hidden
-            .extend(self.command.sandboxing.hidden.iter().cloned());
-        let config = Config {
-            workspace: self.place.path().join("tree"),
-            seen_at: None,
-            helper: self.command.sandboxing.program.clone(),
-            backend: self.command.backend,
-            layers: Some(self.place.path().join("layers")),
-            policy,
-        };
-        let mut sandbox = Sandbox::start(&config).map_err(SandboxError::Missing)?;
+        let mut sandbox = self.start()?;
         let command = Command {
             arguments: self.command.arguments.clone(),
             directory: PathBuf::new(),

@@ -4,12 +4,15 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::super::Debugger;
-use super::{Predicate, PredicateError, ProbeCommand, Question, Test};
+use super::{BisectScope, Predicate, PredicateError, ProbeCommand, Question, Test};
 use crate::model::PathError;
 use crate::sandbox::Backend;
 
 /// The shell that reads a command which was typed on one line.
 const SHELL: [&str; 2] = ["/bin/sh", "-c"];
+
+/// What stands before a question about every tree.
+const ALL: &str = "--all";
 
 /// What was typed is no question.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +21,9 @@ pub enum QuestionError {
     #[error("a quote is not closed")]
     Quote,
     /// A flag without what belongs to it, or one that is none.
-    #[error("`{0}`: --grep PATTERN PATH, --exists PATH, --absent PATH, --hash PATH HEX, --not")]
+    #[error(
+        "`{0}`: --grep PATTERN PATH, --exists PATH, --absent PATH, --hash PATH HEX, --not, --all"
+    )]
     Flag(String),
     /// The pattern or the hash.
     #[error(transparent)]
@@ -33,9 +38,18 @@ pub enum QuestionError {
 
 impl Debugger {
     /// What was typed, as a question: with a flag of `jukebox bisect` in front about a file,
-    /// else a command for a shell. Runs nothing.
-    pub fn question(&self, typed: &str) -> Result<Question, QuestionError> {
-        if typed.trim_start().starts_with("--") {
+    /// else a command for a shell; with `--all` before it, about every tree. Runs nothing.
+    pub fn question(&self, typed: &str) -> Result<(Question, BisectScope), QuestionError> {
+        let typed = typed.trim_start();
+        let rest = typed.strip_prefix(ALL);
+        match rest.filter(|rest| rest.starts_with(char::is_whitespace)) {
+            Some(rest) => Ok((self.asked(rest.trim_start())?, BisectScope::All)),
+            None => Ok((self.asked(typed)?, BisectScope::Edge)),
+        }
+    }
+
+    fn asked(&self, typed: &str) -> Result<Question, QuestionError> {
+        if typed.starts_with("--") {
             return Ok(Question::Predicate(self.predicate(typed)?));
         }
         let sandboxing = self.places.sandboxing.clone();

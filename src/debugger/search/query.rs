@@ -20,8 +20,13 @@ pub enum QueryError {
     #[error("the query has an open quote")]
     OpenQuote,
     /// A field has a value that it cannot have.
-    #[error("`{0}` is no field query; fields: {FIELDS}")]
-    Field(String),
+    #[error("`{query}` cannot be looked for: {expected}")]
+    Value {
+        /// The field and its value.
+        query: String,
+        /// What it may have.
+        expected: String,
+    },
     /// There is no such field.
     #[error("there is no field `{0}:`; fields: {FIELDS}; in quotes it is looked for as it is")]
     Unknown(String),
@@ -94,21 +99,31 @@ impl Query {
             self.needles.push(Needle::Word(term.value.to_lowercase()));
             return Ok(());
         };
-        let refused = || QueryError::Field(format!("{field}:{}", term.value));
+        let refused = |expected: &str| QueryError::Value {
+            query: format!("{field}:{}", term.value),
+            expected: expected.to_owned(),
+        };
         let lower = term.value.to_lowercase();
         if lower.is_empty() {
-            return Err(refused());
+            return Err(refused("nothing stands behind the colon"));
         }
         match &**field {
             "tool" => self.tool = Some(lower),
             "kind" => self.kind = Some(lower),
             "agent" => self.agent = Some(lower),
             "status" => {
-                Outcome::parse(&lower).ok_or_else(refused)?;
+                if Outcome::parse(&lower).is_none() {
+                    let outcomes = Outcome::ALL.map(Outcome::as_str).join(", ");
+                    return Err(refused(&format!("a status is one of {outcomes}")));
+                }
                 self.status = Some(lower);
             }
             "path" => self.path = Some(PathQuery::parse(&term.value)?),
-            "step" => self.steps = Some(step_range(&lower).ok_or_else(refused)?),
+            "step" => {
+                let steps = step_range(&lower);
+                let refused = || refused("steps are 12, 10..40, 10.. or ..40");
+                self.steps = Some(steps.ok_or_else(refused)?);
+            }
             "re" => self.needles.push(Needle::Pattern(pattern(&term.value)?)),
             "file" => {
                 self.is_for_files = true;
@@ -302,9 +317,18 @@ mod tests {
         check("  ", "the query is empty");
         check("\"open", "the query has an open quote");
         check("file:\"open", "the query has an open quote");
-        check("status:bad", "`status:bad` is no field query");
-        check("step:x", "`step:x` is no field query");
-        check("tool:", "`tool:` is no field query");
+        check(
+            "status:bad",
+            "`status:bad` cannot be looked for: a status is one of none, ok, failed",
+        );
+        check(
+            "step:x",
+            "`step:x` cannot be looked for: steps are 12, 10..40",
+        );
+        check(
+            "tool:",
+            "`tool:` cannot be looked for: nothing stands behind",
+        );
         check(
             "too:bash",
             "there is no field `too:`; fields: tool: kind: status: path:",

@@ -35,6 +35,7 @@ impl ActionId {
             Self::ByPath => "jukebox diff TAPE@12 --like",
             Self::StatePane => "jukebox tree TAPE@12",
             Self::Fork => "jukebox fork TAPE@12 --edit",
+            Self::Export => "jukebox export TAPE@12",
             Self::Commit => "jukebox txn commit ID",
             Self::RollBack => "jukebox txn rollback ID",
             Self::Search | Self::NextHit | Self::PreviousHit | Self::OnlyHits => {

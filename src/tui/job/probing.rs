@@ -6,8 +6,8 @@ use crate::debugger::{Bisection, ProbeRow, Spot};
 /// A word about a search for the step that broke it.
 #[derive(Clone, Debug)]
 pub enum BisectStep {
-    /// There are so many different trees.
-    Trees(usize),
+    /// About so many times it will be asked.
+    Looks(u64),
     /// This one is asked about now.
     Asks(Spot),
     /// It was.

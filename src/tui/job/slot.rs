@@ -83,6 +83,8 @@ pub enum Slot {
     ProposedPatch,
     /// A fork that is made.
     Fork,
+    /// A test case that is made.
+    Export,
     /// The right run, and its alignment with the left one.
     Right,
     /// What is said of the right run.

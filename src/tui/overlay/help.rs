@@ -22,7 +22,7 @@ const GAP: usize = 3;
 const NARROWEST: usize = 46;
 
 /// The signs of the screen, and what they say.
-const SIGNS: [(&str, &str); 26] = [
+const SIGNS: [(&str, &str); 27] = [
     ("›", "a person or the system speaks"),
     ("◆", "the model"),
     ("✎", "a tool that changed files"),
@@ -41,6 +41,7 @@ const SIGNS: [(&str, &str); 26] = [
     ("◌", "hidden characters in what was said"),
     ("A M D R", "added, modified, removed, renamed"),
     ("•", "changes below; on the strip: a hit"),
+    ("✓ ✘", "on the strip: good and bad, of a bisect"),
     ("?", "uncertain: perhaps written since"),
     ("~", "partial: some lines are known"),
     ("#", "unstored: only the hash is known"),

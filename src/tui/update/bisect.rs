@@ -58,7 +58,7 @@ impl App {
                 self.bisecting = None;
                 self.say(Tone::Error, why.as_str());
             }
-            BisectStep::Trees(_) | BisectStep::Asks(_) | BisectStep::Answered(_) => {}
+            BisectStep::Looks(_) | BisectStep::Asks(_) | BisectStep::Answered(_) => {}
         }
     }
 

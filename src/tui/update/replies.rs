@@ -54,6 +54,7 @@ impl App {
             }
             Answer::Transaction(answer) => self.take_transaction(generation, answer),
             Answer::Fork(answer) => self.take_fork(generation, answer),
+            Answer::Export(answer) => self.take_export(generation, answer),
             Answer::Problems(problems) => {
                 self.problems.take(generation, problems);
             }

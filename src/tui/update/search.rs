@@ -134,8 +134,11 @@ impl App {
             found = Some(next);
         }
         let Some(found) = found else {
-            let words = search.describe().to_string();
-            self.say(Tone::Plain, &words);
+            let (tone, words) = match &search.progress {
+                Progress::Failed(why) => (Tone::Error, format!("nothing was searched: {why}")),
+                _ => (Tone::Plain, search.describe().to_string()),
+            };
+            self.say(tone, &words);
             return;
         };
         let around = match (is_around, direction) {

@@ -1,11 +1,12 @@
 //! Which actions are worth a hint here, in the words of the table of actions.
 
 use crate::debugger::{HeldState, TransactionEnd};
-use crate::model::StepKind;
+use crate::model::{Outcome, StepKind};
 use crate::text::SafeText;
 use crate::tui::action::{ACTIONS, Action, ActionId, Argument};
 use crate::tui::app::App;
 use crate::tui::decision::Decision;
+use crate::tui::exporting::{self, Exporting, Wish};
 use crate::tui::forking::Stage;
 use crate::tui::keymap::Pending;
 use crate::tui::layout::{Pane, Zoom};
@@ -27,6 +28,9 @@ pub(super) fn hints(app: &App) -> Vec<(SafeText, SafeText)> {
     }
     if let Some(forking) = app.forking.as_ref().filter(|_| app.fork_is_shown()) {
         return in_fork(&forking.stage);
+    }
+    if let Some(exporting) = app.exporting.as_ref().filter(|_| app.export_is_shown()) {
+        return in_export(exporting);
     }
     let mut actions: Vec<&Action> = ACTIONS
         .iter()
@@ -119,6 +123,45 @@ fn in_fork(stage: &Stage) -> Vec<(SafeText, SafeText)> {
     }
 }
 
+/// The hints for the sheet about a test case.
+fn in_export(exporting: &Exporting) -> Vec<(SafeText, SafeText)> {
+    match &exporting.stage {
+        exporting::Stage::Preparing(_) | exporting::Stage::Shown(_) => {
+            let mut hints: Vec<(&[ActionId], &'static str)> = Vec::new();
+            if exporting.is_ready() {
+                hints.push((&[ActionId::Confirm], "write it"));
+            }
+            let change = match exporting.chosen {
+                Wish::Directory => "another directory",
+                Wish::Uncertain => "write it or not",
+                Wish::Form | Wish::Files => "change",
+            };
+            hints.extend([
+                (&[ActionId::Open][..], change),
+                (&[ActionId::Down, ActionId::Up], "choose"),
+                (&[ActionId::Close], "cancel"),
+            ]);
+            named(&hints)
+        }
+        exporting::Stage::Writing(..) => named(&[(&[ActionId::Back], "stop")]),
+        exporting::Stage::Written(_) => named(&[
+            (&[ActionId::Copy], "copy the command"),
+            (&[ActionId::Close], "close"),
+        ]),
+        exporting::Stage::None(none) => {
+            let failure = match (none.next, none.before) {
+                (Some(_), _) => Some(ActionId::NextFailure),
+                (None, Some(_)) => Some(ActionId::PreviousFailure),
+                (None, None) => None,
+            };
+            let failure = failure.as_ref().map(std::slice::from_ref);
+            let there = failure.map(|failure| (failure, "to the failure"));
+            let close = (&[ActionId::Close][..], "close");
+            named(&there.into_iter().chain([close]).collect::<Vec<_>>())
+        }
+    }
+}
+
 /// Hints for actions, each with the word that it has here.
 fn named(hints: &[(&[ActionId], &'static str)]) -> Vec<(SafeText, SafeText)> {
     let hint = |(actions, word): &(&[ActionId], &'static str)| {
@@ -149,6 +192,7 @@ fn rank(app: &App, action: ActionId) -> u8 {
         | ActionId::NextFile
         | ActionId::PreviousFile
         | ActionId::NextView
+        | ActionId::Export
         | ActionId::NextHit
         | ActionId::PreviousHit
         | ActionId::OnlyHits => 1,
@@ -236,6 +280,9 @@ fn is_worth(app: &App, action: &Action) -> bool {
                 StepKind::Model | StepKind::Tool | StepKind::Prompt
             )
         }),
+        ActionId::Export => app
+            .current_row()
+            .is_some_and(|row| row.kind == StepKind::Tool && row.outcome == Outcome::Failed),
         ActionId::NextBranch => app
             .summary
             .get()

@@ -6,6 +6,7 @@ use ratatui::layout::Rect;
 use super::pane::{draw_box, draw_thumb};
 use super::pen::{Pen, Selection};
 use crate::tui::app::App;
+use crate::tui::exporting::{Exporting, Stage::Writing};
 use crate::tui::forking::Stage;
 use crate::tui::theme::Role;
 
@@ -21,11 +22,15 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer) {
     let stage = stage.map(|forking| &forking.stage);
     let is_asked = is_asked || matches!(stage, Some(Stage::Shown(_)));
     let is_running = matches!(stage, Some(Stage::Running(..)));
+    let exporting = app.exporting.as_ref().filter(|_| app.export_is_shown());
+    let is_asked = is_asked || exporting.is_some_and(Exporting::is_ready);
+    let is_writing = exporting.is_some_and(|exporting| matches!(exporting.stage, Writing(..)));
     let is_patch = decision.is_some_and(|decision| decision.patch.is_some());
     let note = match (is_patch, is_asked, extent.is_some()) {
         (true, ..) => "q leads back",
         (false, true, _) => "Y does it, q does not",
         _ if is_running => "q breaks it off",
+        _ if is_writing => "Esc stops it",
         (false, false, true) => "j/k scroll, q closes",
         (false, false, false) => "q closes",
     };

@@ -183,11 +183,14 @@ fn of_diff(app: &App) -> (String, String) {
             ("Request".into(), scrolled(app, rows, 2))
         }
         View::Event => {
-            let text = match diff.raw.get_with_job() {
+            // Before the first step there is none, whatever was shown last.
+            let spot = app.travel.spot().filter(|spot| spot.step.0 > 0);
+            let raw = spot.and(diff.raw.get_with_job());
+            let text = match raw {
                 Some((Job::Raw { seq, .. }, _)) => format!("Event {seq}"),
                 _ => "Event".into(),
             };
-            let rows = diff.raw.get().and_then(|raw| raw.as_ref().ok());
+            let rows = raw.and_then(|(_, raw)| raw.as_ref().ok());
             (text, scrolled(app, rows.map_or(0, Vec::len), 2))
         }
     }

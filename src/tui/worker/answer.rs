@@ -7,12 +7,13 @@ use std::sync::{Arc, RwLockReadGuard, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::against;
+use super::export;
 use super::fork;
 use super::runs::Runs;
 use super::transaction;
 use crate::debugger::{
-    BisectNews, BisectOptions, BisectScope, Bisection, Count, Debugger, Direction, FileContent,
-    FileView, Left, Look, Places, ReadError, Refresh, Search, Spot, Statistics,
+    BisectNews, BisectOptions, Bisection, Count, Debugger, Direction, FileContent, FileView, Left,
+    Look, Places, ReadError, Refresh, Search, Spot, Statistics,
 };
 use crate::model::{Certainty, Cursor, EntryKind, StepNumber, TapePath, WallTime};
 use crate::text::SafeText;
@@ -151,6 +152,12 @@ impl Answerer {
             Job::Fork(job) => {
                 fork::answer(&self.runs, &|| self.read(), job, is_cancelled, &mut |it| {
                     reply(Answer::Fork(it));
+                });
+                return Outcome::Done;
+            }
+            Job::Export(job) => {
+                export::answer(&|| self.read(), job, is_cancelled, &mut |it| {
+                    reply(Answer::Export(it));
                 });
                 return Outcome::Done;
             }
@@ -394,6 +401,7 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         ),
         Job::Transaction(_)
         | Job::Fork(_)
+        | Job::Export(_)
         | Job::OpenRight(_)
         | Job::CloseRight
         | Job::RightSummary
@@ -435,15 +443,11 @@ fn bisect(
     is_cancelled: &dyn Fn() -> bool,
     reply: &mut dyn FnMut(Answer),
 ) -> Answered<Bisection> {
-    let question = run.question(question).map_err(safe)?;
-    let options = BisectOptions {
-        from,
-        to,
-        scope: BisectScope::Edge,
-    };
+    let (question, scope) = run.question(question).map_err(safe)?;
+    let options = BisectOptions { from, to, scope };
     let found = run.bisect(&options, &question, &mut |news| {
         let step = match news {
-            BisectNews::Trees(trees, _) => Some(BisectStep::Trees(trees)),
+            BisectNews::Trees(trees, _) => Some(BisectStep::Looks(scope.looks(trees))),
             BisectNews::Asks(spot) => Some(BisectStep::Asks(spot)),
             BisectNews::Answered(row) => Some(BisectStep::Answered(*row)),
             BisectNews::Waits => None,

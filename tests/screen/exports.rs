@@ -1,0 +1,304 @@
+//! Test cases made on the screen: what a failed call would leave in a directory is shown, nothing
+//! but a clear yes writes it, and it is said how it is run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use jukebox::debugger::{CaseFiles, CaseForm};
+use jukebox::model::{Progress, Unit};
+use jukebox::text::SafeText;
+use jukebox::tui::effect::Effect;
+use jukebox::tui::event::Event;
+use jukebox::tui::job::{Answer, ExportAnswer, ExportJob, Job, Reply, Request};
+use jukebox::tui::key::Key;
+use jukebox::tui::worker::InlineWorker;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::folds::two_steps;
+use crate::{Run, SIZES, Screen, demo};
+
+/// The demo at a step, and a directory to write into.
+fn world(step: u32, (columns, rows): (u16, u16)) -> (TempDir, Screen<InlineWorker>) {
+    let mut screen = Screen::open(&demo("bug-hunt"), columns, rows);
+    screen.keys(":");
+    screen.send(Event::Paste(step.to_string()));
+    screen.keys("Enter");
+    (TempDir::new().unwrap(), screen)
+}
+
+/// Says where the case is to go.
+fn into<R: Run>(screen: &mut Screen<R>, directory: &Path) {
+    screen.keys("j j Enter");
+    screen.send(Event::Paste(directory.display().to_string()));
+    screen.keys("Enter");
+}
+
+/// What lies in a directory.
+fn names(directory: &Path) -> Vec<PathBuf> {
+    let found = fs::read_dir(directory).unwrap();
+    let mut names: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_failed_call_is_shown_then_written_and_told_how_it_is_run() {
+    let (place, mut screen) = world(18, (120, 40));
+    screen.keys("x");
+    screen.shows("Keep the failed call of step 18 as a test case?");
+    screen.shows("Bash  sh tests/run.sh");
+    screen.shows("failed, exit code 5, 6 lines of output");
+    screen.shows("6 files, ");
+    screen.shows("src/cart.awk");
+    screen.shows("./bug-hunt-step-18");
+    let directory = place.path().join("a case");
+    into(&mut screen, &directory);
+    screen.shows("a case");
+    // No other key writes it.
+    screen.keys("y x f G C");
+    assert_eq!(names(place.path()), Vec::<PathBuf>::new());
+    screen.keys("Y");
+    screen.shows("Written: step 18 (Bash) with 6 files.");
+    screen.shows("jukebox test '");
+    let effects = screen.keys("y");
+    let copied = effects.iter().find_map(|effect| match effect {
+        Effect::Copy(lines) => Some(lines.clone()),
+        _ => None,
+    });
+    let [command] = &copied.unwrap()[..] else {
+        panic!("more than a line");
+    };
+    screen.shows("copied the command");
+    screen.keys("q");
+    screen.hides("Written:");
+    // The command, as a shell takes it, makes the case again.
+    let program = Path::new(env!("CARGO_BIN_EXE_jukebox"));
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", &format!("{command} --json")]);
+    shell.env("PATH", program.parent().unwrap());
+    shell.env("HOME", place.path()).env("TMPDIR", place.path());
+    let output = shell.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    if output.status.code() == Some(4) {
+        println!("skipped: {}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    assert!(said.contains("\"reproduces\""), "{said}");
+}
+
+#[test]
+fn forms_and_files_are_those_of_the_command() {
+    let (place, mut screen) = world(18, (160, 45));
+    screen.keys("x");
+    for form in CaseForm::ALL {
+        screen.shows(&format!(
+            "form          {}: {}",
+            form.as_str(),
+            form.in_words()
+        ));
+        screen.keys("l");
+    }
+    screen.keys("h h");
+    let last = CaseForm::ALL[CaseForm::ALL.len() - 2];
+    screen.shows(&format!("form          {}", last.as_str()));
+    screen.keys("h j");
+    for files in CaseFiles::ALL {
+        screen.shows(&format!("files         {}", files.as_str()));
+        screen.keys("Tab");
+    }
+    // A command may read any file; of those that it names there are fewer.
+    screen.shows("6 files, ");
+    screen.keys("Tab");
+    screen.shows("leaves out    5 other files");
+    screen.keys("k k");
+    while !screen.text().contains("pytest: ") {
+        screen.keys("Tab");
+    }
+    let directory = place.path().join("case");
+    into(&mut screen, &directory);
+    screen.keys("Y");
+    assert!(directory.join("test_case.py").is_file());
+    assert!(!directory.join("files/data").exists());
+}
+
+#[test]
+fn a_step_that_makes_no_case_says_where_one_is() {
+    let (_place, mut screen) = world(17, (100, 30));
+    screen.keys("x");
+    screen.shows("step 17 is no tool call that failed");
+    screen.shows("The next step that failed is 18: e goes there.");
+    screen.keys("Y Enter");
+    screen.shows("no tool call that failed");
+    screen.keys("e");
+    assert_eq!(screen.step(), 18);
+    screen.hides("no tool call that failed");
+    screen.keys(": 2 9 Enter x");
+    screen.shows("The last step that failed is 24: E goes there.");
+    screen.keys("E");
+    assert_eq!(screen.step(), 24);
+    // The turn of a model is about the call that it asked for.
+    screen.keys(": 1 9 Enter x");
+    screen.shows("Keep the failed call of step 20");
+    screen.shows("Step 19 asked for it.");
+    screen.keys("q");
+    let nothing = json!({"kind": "note", "text": "hm"});
+    let (_tape, mut screen) = two_steps(&[nothing], &[], (100, 30));
+    screen.keys("x");
+    screen.shows("No step of this run failed.");
+}
+
+/// A run whose last call failed, of which not everything is known.
+fn uncertain(size: (u16, u16)) -> (tempfile::NamedTempFile, Screen<InlineWorker>) {
+    let call = [
+        json!({"kind": "fs.write", "path": "a", "text": "one\n"}),
+        json!({"kind": "fs.write", "path": "key", "text": "[REDACTED:1]\n", "redacted": true}),
+        json!({"kind": "tool.call", "call": "c1", "name": "Bash", "args": {"command": "cat b"}}),
+        json!({"kind": "tool.result", "call": "c1", "outcome": "failed", "exit": 1,
+               "output": "cat: b: No such file", "detail": {"dropped": 812}}),
+    ];
+    let (tape, mut screen) = two_steps(&[], &call, size);
+    screen.keys(": 3 Enter");
+    (tape, screen)
+}
+
+#[test]
+fn what_is_not_known_wants_a_word_before_it_is_written() {
+    let (_tape, mut screen) = uncertain((120, 30));
+    let place = TempDir::new().unwrap();
+    let directory = place.path().join("case");
+    screen.keys("x");
+    screen.shows("! not known: a command may read any file");
+    screen.shows("! not known: key is redacted here");
+    screen.shows("! not known: not all that it said was kept");
+    screen.shows("not written as long as something is not known");
+    screen.hides("Y does it");
+    into(&mut screen, &directory);
+    screen.keys("Y");
+    screen.shows("something is not known: Enter here has it written nonetheless");
+    assert!(!directory.exists());
+    screen.keys("Enter");
+    screen.shows("written, and the case says what is not known");
+    screen.shows("Y does it");
+    screen.keys("Y");
+    screen.shows("Written: ");
+    screen.shows("not known: a command may read any file");
+    let manifest = fs::read_to_string(directory.join("case.json")).unwrap();
+    assert!(
+        manifest.contains("a command may read any file"),
+        "{manifest}"
+    );
+    // What stands in the place of a secret is no file.
+    assert!(!directory.join("files/key").exists());
+}
+
+#[test]
+fn a_directory_that_cannot_be_had_is_told_and_another_one_takes_it() {
+    let (place, mut screen) = world(18, (140, 40));
+    let taken = place.path().join("taken");
+    fs::create_dir(&taken).unwrap();
+    fs::write(taken.join("mine"), "mine").unwrap();
+    screen.keys("x");
+    for (directory, why) in [
+        (taken.clone(), "is there already"),
+        (place.path().join("none/case"), "No such file or directory"),
+        (PathBuf::from("/proc/case"), "✗ `/proc`: "),
+    ] {
+        into(&mut screen, &directory);
+        screen.keys("Y");
+        screen.shows(why);
+        screen.shows("Nothing was written.");
+        screen.hides("Written: ");
+        // The sheet is as it was, with the same wish to be changed.
+        screen.keys("k k");
+    }
+    assert_eq!(names(place.path()), std::slice::from_ref(&taken));
+    assert_eq!(names(&taken), [taken.join("mine")]);
+    into(&mut screen, &place.path().join("case"));
+    screen.keys("Y");
+    screen.shows("Written: ");
+}
+
+/// What the screen asks about a case, if it does.
+fn asked(effects: Vec<Effect>) -> Option<Request> {
+    effects.into_iter().find_map(|effect| match effect {
+        Effect::Request(request) => matches!(request.job, Job::Export(_)).then_some(request),
+        _ => None,
+    })
+}
+
+#[test]
+fn it_is_told_how_far_the_writing_is_and_escape_stops_it() {
+    for size in SIZES {
+        let (_place, mut screen) = world(18, size);
+        let press = |screen: &mut Screen<InlineWorker>, key: &str| {
+            let key: Key = key.parse().unwrap();
+            asked(screen.app.update(Event::Key(key.press())))
+        };
+        // Who asked and waits no longer says so.
+        let first = press(&mut screen, "x").unwrap();
+        assert!(matches!(first.job, Job::Export(ExportJob::Prepare { .. })));
+        screen.shows("Test case");
+        let stop = press(&mut screen, "q").unwrap();
+        assert_eq!(stop.job, Job::Export(ExportJob::Stop));
+        screen.keys("x");
+        let Request { generation, job } = press(&mut screen, "Y").unwrap();
+        assert!(
+            matches!(job, Job::Export(ExportJob::Write { .. })),
+            "{job:?}"
+        );
+        let reply = |answer| {
+            let answer = Answer::Export(answer);
+            Event::Reply(Reply { generation, answer })
+        };
+        let (done, of, unit) = (3, 6, Unit::Entries);
+        let wrote = ExportAnswer::Wrote(Progress { done, of, unit });
+        screen.app.update(reply(wrote));
+        screen.shows("writing it  50 %");
+        assert!(screen.app.wants_tick());
+        let stop = press(&mut screen, "Esc").unwrap();
+        assert_eq!(stop.job, Job::Export(ExportJob::Stop));
+        let words = SafeText::literal("stopped");
+        screen.app.update(reply(ExportAnswer::Written(Err(words))));
+        screen.shows("✗ stopped");
+        screen.shows("Nothing was written.");
+        screen.shows("Keep the failed call");
+        screen.keys("q");
+        screen.hides("Test case");
+        assert!(!screen.app.wants_tick());
+    }
+}
+
+#[test]
+fn each_stage_can_be_read_at_every_size() {
+    for size in SIZES {
+        let (place, mut screen) = world(18, size);
+        screen.keys("x");
+        screen.shows("Keep the failed call");
+        screen.keys("j j");
+        screen.shows("▸into");
+        let directory = place.path().join("case");
+        screen.keys("Enter");
+        screen.send(Event::Paste(directory.display().to_string()));
+        screen.keys("Enter");
+        // Behind the last wish, the keys lead through what is said.
+        screen.keys(&"j ".repeat(40));
+        screen.shows("Nothing is run");
+        screen.keys(&"k ".repeat(40));
+        screen.shows("▸form");
+        screen.keys("Y");
+        screen.shows("Written: step 18");
+        assert!(directory.join("case.json").is_file());
+        screen.keys("q");
+        screen.hides("Written");
+    }
+}
+
+#[test]
+fn the_key_is_hinted_at_where_a_call_failed() {
+    let (_place, mut screen) = world(18, (120, 30));
+    screen.shows("x export");
+    screen.keys("h");
+    screen.hides("x export");
+}
