@@ -184,13 +184,12 @@ impl Beneath {
     ) -> Result<(), Refusal> {
         let directory = self.enter_parent(path)?;
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match rustix::fs::openat(directory, path.name(), flags, Mode::empty()) {
-            Ok(file) => fill(directory, path, file, mode, bytes),
+        if let Ok(file) = rustix::fs::openat(directory, path.name(), flags, Mode::empty()) {
+            fill(directory, path, file, mode, bytes)
+        } else {
             // Its own mode forbids it.
-            Err(_) => {
-                self.take_away(path, false)?;
-                self.make_file(path, mode, bytes)
-            }
+            self.take_away(path, false)?;
+            self.make_file(path, mode, bytes)
         }
     }
 
