@@ -112,7 +112,9 @@ pub use hooks::{
 pub use import::{EditCounts, ImportError, ImportReport, import, import_report};
 pub use left::{Left, LeftFocus, LeftView};
 pub use like::LikeView;
-pub use lineage::{ForkRow, LineageError};
+pub use lineage::{
+    ForkAccount, ForkPoint, ForkPoints, ForkRow, ForkSearch, LineageError, Presence,
+};
 pub use marks::is_mark_name;
 pub use models::{
     AddressError, Api, Divergence, ModelReport, Models, ModelsError, ModelsFrom, RecordedError,

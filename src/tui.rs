@@ -7,7 +7,7 @@
 //! | module | knows |
 //! |---|---|
 //! | [`action`], [`key`], `keymap` | what can be asked for, and by which keys: one table |
-//! | [`app`], `update`, `panes`, `folding`, `opening`, `travel`, `against`, `bisection`, `play`, `scroll`, `search`, `prompt`, `palette`, `picker`, `notes`, `fuzzy`, `overlay`, `decision`, `forking`, `draft`, `exporting`, `command` | the state, and what events do to it |
+//! | [`app`], `update`, `panes`, `folding`, `opening`, `travel`, `against`, `bisection`, `play`, `scroll`, `search`, `prompt`, `palette`, `picker`, `notes`, `fuzzy`, `overlay`, `decision`, `forking`, `draft`, `fork_tree`, `exporting`, `command` | the state, and what events do to it |
 //! | `held`, `demand`, [`job`], [`worker`] | what is asked, what is shown meanwhile, who answers |
 //! | [`document`], [`difference`], [`highlight`], [`reading`], [`conversation`] | files and texts as rows, made by the worker |
 //! | `layout`, [`theme`], [`view`] | where everything stands and how it looks |
@@ -37,6 +37,7 @@ pub mod event;
 mod exporting;
 mod fault;
 mod folding;
+mod fork_tree;
 mod forking;
 pub mod frame;
 mod fuzzy;

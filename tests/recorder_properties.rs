@@ -33,6 +33,7 @@ fn header() -> Header {
             seq: Some(Seq(7)),
             path: Some(TapePath::new(b"odd/\xff").unwrap()),
             title: "Another é".to_owned(),
+            then: Some("stop".to_owned()),
         }),
         ..Header::default()
     }

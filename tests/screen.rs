@@ -25,12 +25,16 @@ mod errands;
 mod exports;
 #[path = "screen/fake.rs"]
 mod fake;
+#[path = "../demo-tapes/gallery/forks.rs"]
+mod family;
 #[path = "screen/files.rs"]
 mod files;
 #[path = "screen/folds.rs"]
 mod folds;
 #[path = "screen/follow.rs"]
 mod follow;
+#[path = "screen/fork_tree.rs"]
+mod fork_tree;
 #[path = "screen/forks.rs"]
 mod forks;
 #[path = "support/frames.rs"]

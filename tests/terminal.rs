@@ -11,6 +11,8 @@
 
 #[path = "terminal/asking.rs"]
 mod asking;
+#[path = "terminal/forks.rs"]
+mod forks;
 #[path = "support/frames.rs"]
 mod frames;
 #[path = "terminal/hostile.rs"]

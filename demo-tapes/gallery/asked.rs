@@ -1,21 +1,21 @@
-//! What the process that holds a transaction would say, and who writes a test case, for views of
-//! them: there is none here, and nothing is written.
+//! What the process that holds a transaction would say, what making a fork would come to, and
+//! who writes a test case, for views of them: nothing is held, run or written here.
 
 use std::path::PathBuf;
 
 use jukebox::debugger::{
-    Committed, Conflict, EffectState, EndedTransaction, ExportedCase, Fate, Fingerprint, HeldState,
-    LedgerRow, Proposed, Prospect, RolledBack, Sent, Standing, TransactionEnd, TransactionEnded,
-    TransactionStanding,
+    Committed, Conflict, EffectState, EndedTransaction, ExportedCase, Fate, Fingerprint,
+    ForkedStep, HeldState, LedgerRow, Proposed, Prospect, RolledBack, Sent, Standing, Stopped,
+    TransactionEnd, TransactionEnded, TransactionStanding,
 };
-use jukebox::model::{BlobHash, EffectClass, StepNumber, TapePath};
+use jukebox::model::{BlobHash, EffectClass, Seq, StepNumber, TapePath, Via};
 use jukebox::text::SafeText;
 use jukebox::tui::job::{
-    Answer, ExportAnswer, ExportJob, Job, LineCount, PatchRow, PatchSort, TransactionAnswer,
-    TransactionJob,
+    Answer, ExportAnswer, ExportJob, ForkAnswer, ForkJob, ForkMade, ForkUnmade, Job, LineCount,
+    PatchRow, PatchSort, TransactionAnswer, TransactionJob,
 };
 
-use super::Holder;
+use super::{Holder, Making};
 
 /// Answers what is asked of the holder; whether it was that.
 pub(crate) fn answer(holder: Holder, job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
@@ -78,6 +78,54 @@ pub(crate) fn say_written(job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
         }))
     };
     reply(Answer::Export(ExportAnswer::Written(written)));
+    true
+}
+
+/// Answers what making a fork comes to; whether it was asked.
+pub(crate) fn make(making: Making, job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
+    let Job::Fork(ForkJob::Make { .. }) = job else {
+        return false;
+    };
+    let mut say = |answer| reply(Answer::Fork(answer));
+    for via in [Via::Edit, Via::Recorded, Via::Rerun] {
+        say(ForkAnswer::Told(via));
+    }
+    let stopped = match making {
+        Making::Underway => return true,
+        Making::Refused => {
+            let why = "/srv/runs/run.fork-1.jsonl cannot be opened for writing: Read-only file \
+                       system (os error 30)";
+            say(ForkAnswer::Made(Err(ForkUnmade {
+                what: "No fork was made, and the run is untouched.",
+                why: SafeText::literal(why),
+                next: "`jukebox fork TAPE@STEP --edit -o FILE` writes it where you say.",
+            })));
+            return true;
+        }
+        Making::Made => Stopped::ModelMustSpeak(None),
+        Making::BrokenOff => Stopped::BrokenOff,
+        Making::NotAnswered => Stopped::NotAnswered {
+            tool: "Bash".to_owned(),
+            why: "no sandbox: user namespaces: this kernel forbids them to ordinary users; \
+                  `jukebox doctor` says more"
+                .to_owned(),
+        },
+    };
+    let ways = [Via::Edit, Via::Recorded, Via::Rerun, Via::Unknown];
+    let step = |(seq, via)| ForkedStep {
+        row: None,
+        seq: Seq(seq),
+        via,
+        miss: None,
+    };
+    say(ForkAnswer::Made(Ok(Box::new(ForkMade {
+        path: SafeText::literal("/home/ada/runs/run.fork-1.jsonl"),
+        steps: (41..).zip(ways).map(step).collect(),
+        shares: ways.map(|via| (via, 1)).to_vec(),
+        stopped,
+        miss: None,
+        left_out: 0,
+    }))));
     true
 }
 

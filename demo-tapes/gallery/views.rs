@@ -11,7 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 #[path = "asked.rs"]
 mod asked;
+#[path = "forks.rs"]
+pub(crate) mod forks;
 
+use forks::Family;
 use jukebox::debugger::{Debugger, OpenOptions, Places, RunSource, Source};
 use jukebox::model::{Progress, StepNumber, WallTime};
 use jukebox::tui::app::{App, AppOptions, Extent, First};
@@ -46,6 +49,10 @@ pub(crate) enum Stage {
     Reading(Tape),
     /// A tape whose transaction is open, and is asked how it would end.
     Held(Holder),
+    /// A run with forks, or one of these.
+    Forked(Member),
+    /// A run of which a fork is made, and this comes of it.
+    Forking(Making),
     /// No run, of a person who never opened one.
     NoRun,
     /// No run, of a person who opened some before.
@@ -69,6 +76,32 @@ pub(crate) enum Tape {
     Empty,
 }
 
+/// A tape of a run and its forks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Member {
+    /// The run.
+    Parent,
+    /// A fork of it, which has a fork itself.
+    Fork,
+    /// A fork of which nobody knows where its parent lies.
+    Orphan,
+}
+
+/// What comes of making a fork.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Making {
+    /// It is being made.
+    Underway,
+    /// It is made, and stops where the model must speak.
+    Made,
+    /// A call that nobody can answer: there is no sandbox.
+    NotAnswered,
+    /// It was broken off.
+    BrokenOff,
+    /// Nothing can be written.
+    Refused,
+}
+
 /// What the process that holds a transaction answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holder {
@@ -83,7 +116,9 @@ pub(crate) enum Holder {
 }
 
 use Holder::{Conflicting, Gone, Silent, Willing};
-use Stage::{Followed, Held, NoRun, On, Reading, Recent, Unanswered};
+use Making::{BrokenOff, Made, NotAnswered, Refused, Underway};
+use Member::{Fork, Orphan, Parent};
+use Stage::{Followed, Forked, Forking, Held, NoRun, On, Reading, Recent, Unanswered};
 use Tape::{BugHunt, Damaged, Effects, Empty, RolledBack, Signs};
 
 const fn view(name: &'static str, stage: Stage, keys: &'static str) -> View {
@@ -219,6 +254,44 @@ pub(crate) const VIEWS: &[View] = &[
     view("commit-abandoned", Held(Gone), "GC"),
     view("roll-back", Held(Willing), "GU"),
     view("roll-back-done", Held(Willing), "GUY"),
+    // Forks, from the editor to the tree of them.
+    view("fork-editor", On(BugHunt), ":16<Enter>f"),
+    view(
+        "fork-editor-mistake",
+        On(BugHunt),
+        ":16<Enter>f<C-End>x<C-s>",
+    ),
+    view("fork-sheet", On(BugHunt), ":16<Enter>fNo:<Space><C-s>"),
+    view(
+        "fork-underway",
+        Forking(Underway),
+        ":16<Enter>fNo:<Space><C-s>Y",
+    ),
+    view("fork-made", Forking(Made), ":16<Enter>fNo:<Space><C-s>Y"),
+    view(
+        "fork-not-answered",
+        Forking(NotAnswered),
+        ":16<Enter>fNo:<Space><C-s>Y",
+    ),
+    view(
+        "fork-broken-off",
+        Forking(BrokenOff),
+        ":16<Enter>fNo:<Space><C-s>Y",
+    ),
+    view(
+        "fork-refused",
+        Forking(Refused),
+        ":16<Enter>fNo:<Space><C-s>Y",
+    ),
+    view("fork-parent", Forked(Parent), ":15<Enter>"),
+    view("fork-labels", Forked(Fork), ":16<Enter>1"),
+    view("fork-beside", Forked(Fork), "TA"),
+    view("forks", Forked(Parent), "T"),
+    view("forks-delete", Forked(Parent), "TjjjD"),
+    view("forks-delete-refused", Forked(Parent), "TjD"),
+    view("forks-none", On(Signs), "T"),
+    view("forks-no-parent", Forked(Orphan), "T"),
+    view("forks-no-parent-opened", Forked(Orphan), "Tk<Enter>"),
     view("followed", Followed(BugHunt), "G"),
     view("followed-behind", Followed(BugHunt), "Ghh"),
     // Nothing to show, or not yet.
@@ -241,13 +314,29 @@ pub(crate) const VIEWS: &[View] = &[
 #[derive(Debug)]
 pub(crate) struct Stages {
     home: TempDir,
+    family: Family,
+    /// A fork whose parent was deleted.
+    orphan: PathBuf,
 }
 
 impl Stages {
     /// Sets everything up.
     pub(crate) fn build() -> Result<Self, Box<dyn Error>> {
+        let home = tempfile::tempdir()?;
+        let place = |name: &str| -> Result<PathBuf, Box<dyn Error>> {
+            let place = home.path().join(name);
+            fs::create_dir(&place)?;
+            Ok(place)
+        };
+        let family = Family::build(&place("forks")?)?;
+        let lost = Family::build(&place("lost")?)?;
+        for file in [&lost.run, &lost.passed, &lost.again] {
+            fs::remove_file(file)?;
+        }
         let stages = Self {
-            home: tempfile::tempdir()?,
+            home,
+            family,
+            orphan: lost.checked,
         };
         let work = stages.home.path().join("work");
         fs::create_dir_all(&work)?;
@@ -287,9 +376,7 @@ impl Stages {
         let (first, is_following) = match view.stage {
             Stage::NoRun | Stage::Recent => (First::Picker, false),
             Stage::Followed(_) => (First::Run, true),
-            Stage::On(_) | Stage::Held(_) | Stage::Unanswered(_) | Stage::Reading(_) => {
-                (First::Run, false)
-            }
+            _ => (First::Run, false),
         };
         let extent = match view.stage {
             Stage::Reading(_) => Extent::Begun,
@@ -314,13 +401,10 @@ impl Stages {
         }
         let run = Arc::new(RwLock::new(self.run(view.stage)?));
         let mut worker = InlineWorker::new(run);
-        let holder = match view.stage {
-            Stage::Held(holder) => Some(holder),
-            _ => None,
-        };
-        let mut instead = |job: &job::Job, reply: &mut dyn FnMut(Answer)| {
-            holder.is_some_and(|holder| asked::answer(holder, job, reply))
-                || asked::say_written(job, reply)
+        let mut instead = |job: &job::Job, reply: &mut dyn FnMut(Answer)| match view.stage {
+            Stage::Held(holder) => asked::answer(holder, job, reply),
+            Stage::Forking(making) => asked::make(making, job, reply),
+            _ => asked::say_written(job, reply),
         };
         worker.settle_but(&mut app, resize, &mut instead);
         if let Stage::Reading(_) = view.stage {
@@ -350,6 +434,12 @@ impl Stages {
             | Stage::Reading(tape)
             | Stage::Followed(tape) => Source::Path(self.path(tape)),
             Stage::Held(_) => Source::Path(self.path(Tape::Effects)),
+            Stage::Forking(_) => Source::Path(self.path(Tape::BugHunt)),
+            Stage::Forked(member) => Source::Path(match member {
+                Member::Parent => self.family.run.clone(),
+                Member::Fork => self.family.checked.clone(),
+                Member::Orphan => self.orphan.clone(),
+            }),
             Stage::NoRun | Stage::Recent => Source::Nothing,
         };
         let places = match stage {

@@ -207,7 +207,7 @@ impl Debugger {
     ) -> Result<Forked, ForkFailure> {
         let first = edit.first_replaced();
         let volatile = self.volatile_parts(&options.volatile)?;
-        let described = self.described(edit);
+        let described = self.described(edit, options.then.as_str());
         let last = first.checked_sub(1).ok_or(ForkFailure::NothingBefore)?;
         let shared = self.tape.index.events.seq(last);
         let recording = RecorderOptions {
@@ -286,7 +286,8 @@ impl Debugger {
         VolatileParts::read(words.iter().map(String::as_str), root, root)
     }
 
-    fn described(&self, edit: &ForkEdit) -> Edit {
+    /// What its header says of a fork.
+    fn described(&self, edit: &ForkEdit, then: &str) -> Edit {
         let line = self.line_of(edit.at);
         let name = self.tape.index.branches.get(usize::from(line));
         let (of, seq, path, title) = match &edit.what {
@@ -311,6 +312,7 @@ impl Debugger {
             seq,
             path,
             title,
+            then: Some(then.to_owned()),
         }
     }
 

@@ -10,8 +10,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::lineage::Known;
-use super::{OpenError, OpenOptions, Places};
+use super::{OpenError, OpenOptions};
 use crate::model::{Header, Parent, Problem, ProblemKind};
 use crate::tape::{Shared, TapeBytes, header_of};
 
@@ -221,11 +220,4 @@ pub(super) fn neighbours(directory: &Path) -> impl Iterator<Item = PathBuf> + us
 pub(super) fn short_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()
-}
-
-impl Places {
-    /// The tapes that have forks, and the forks, by their ids.
-    pub(super) fn known_tapes(&self) -> std::collections::BTreeMap<String, Known> {
-        super::lineage::known_tapes(self)
-    }
 }

@@ -58,6 +58,22 @@ impl Places {
         runs.truncate(MOST);
         runs
     }
+
+    /// A file has another name now: the list says so, where it names it.
+    pub(super) fn note_renamed(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let Some(directory) = &self.state else {
+            return Ok(());
+        };
+        StateFile::new(directory, FILE).change(|fields| {
+            let runs = fields.get_mut(RUNS).and_then(Value::as_array_mut);
+            for run in runs.into_iter().flatten().filter_map(Value::as_object_mut) {
+                if path_of(run).is_some_and(|path| path == from) {
+                    run.remove("path_base64");
+                    run.extend(path_fields(to));
+                }
+            }
+        })
+    }
 }
 
 impl Debugger {

@@ -34,6 +34,8 @@ pub struct Edit {
     pub path: Option<TapePath>,
     /// At most 80 characters that say what was changed.
     pub title: String,
+    /// How the fork was to go on behind it, in a word of whoever made it.
+    pub then: Option<String>,
 }
 
 /// What an edit changed.

@@ -127,13 +127,15 @@ actions! {
         RollBack        "roll-back"        "U"        None  "roll back…"
             "Roll the transaction back: shown first"
         Confirm         "confirm"          "Y"        None  "yes"
-            "Yes: commit or roll back what is shown"
+            "Yes: do what is asked and shown"
     }
     Forks {
         Fork            "fork"             "f"        None  "fork"
             "Fork: alter what the step gave, and see what follows"
         Export          "export"           "x"        None  "export"
             "Keep a failed call as a test case: shown first"
+        ForkTree         "forks"            "T"        None  "forks"
+            "The forks: open, compare, rename, delete"
     }
     Search {
         Search          "search"           "/"        None  "search"  "Search all events for words"

@@ -15,6 +15,7 @@ use super::difference::Form;
 use super::effect::Effect;
 use super::exporting::Exporting;
 use super::folding::Fold;
+use super::fork_tree::{ForkTree, OpeningRun};
 use super::forking::Forking;
 use super::held::{Desk, Held, Ticket};
 use super::job::Answered;
@@ -159,6 +160,12 @@ pub struct App {
     pub(super) command: Option<Command>,
     /// A test case that is being made.
     pub(super) exporting: Option<Exporting>,
+    /// The tree of forks, where it is shown.
+    pub(super) fork_tree: Option<ForkTree>,
+    /// The id of the run that was left for this one, in the tree of forks.
+    pub(super) came_from: Option<String>,
+    /// A run that is being opened in the place of this one.
+    pub(super) opening_run: Option<OpeningRun>,
 }
 
 /// Something said once, in the place of the hints, until the next key.
@@ -246,6 +253,9 @@ impl App {
             forking: None,
             command: None,
             exporting: None,
+            fork_tree: None,
+            came_from: None,
+            opening_run: None,
         };
         if options.extent == Extent::Begun {
             app.begin_opening();
@@ -315,6 +325,8 @@ impl App {
             || self.decision.as_ref().is_some_and(Decision::is_waiting)
             || self.forking.as_ref().is_some_and(Forking::is_waiting)
             || self.exporting.as_ref().is_some_and(Exporting::is_waiting)
+            || self.fork_tree.as_ref().is_some_and(ForkTree::is_waiting)
+            || self.opening_run.is_some()
             || self.travel.under_way.is_some()
             || self.fetch.is_some()
             || self.picker.as_ref().is_some_and(Picker::is_waiting)

@@ -7,7 +7,7 @@ use super::against::Against;
 use super::app::{App, Keeping};
 use super::difference::DiffRow;
 use super::highlight::STRIDE;
-use super::job::{Counterpart, Job, Jump, Stop, TransactionJob};
+use super::job::{Counterpart, ForkTreeJob, Job, Jump, Stop, TransactionJob};
 use super::layout::{Layout, Pane};
 use super::overlay::OverlaySort;
 use super::panes::first_in_view;
@@ -148,6 +148,8 @@ impl App {
         let columns = layout.strip.width;
         let strip = Job::Strip { branch, columns };
         self.timeline.strip.want(strip, &mut self.desk);
+        let forks = Job::ForkTree(ForkTreeJob::Points { branch });
+        self.timeline.forks.want(forks, &mut self.desk);
     }
 
     fn demand_state(&mut self, layout: &Layout, Stop { branch, spot: at }: Stop) {

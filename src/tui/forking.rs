@@ -8,10 +8,9 @@ use std::sync::Arc;
 
 use super::draft::Draft;
 use super::held::Ticket;
-use super::job::{ForkMade, PlannedFork};
+use super::job::{ForkMade, ForkUnmade, PlannedFork};
 use crate::debugger::{Editable, ForkThen, Spot};
 use crate::model::Via;
-use crate::text::SafeText;
 
 /// A fork that is being made.
 #[derive(Debug)]
@@ -46,7 +45,7 @@ pub(super) enum Stage {
     /// It was made.
     Made(Box<ForkMade>),
     /// It was not, and why.
-    Failed(SafeText),
+    Failed(ForkUnmade),
 }
 
 impl Forking {

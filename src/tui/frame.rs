@@ -20,7 +20,8 @@ use super::app::{App, AppOptions};
 use super::effect::Effect;
 use super::event::Event;
 use super::job::{
-    Answer, ExportAnswer, ExportJob, ForkAnswer, ForkJob, Job, TransactionAnswer, TransactionJob,
+    Answer, ExportAnswer, ExportJob, ForkAnswer, ForkJob, ForkTreeAnswer, ForkTreeJob, ForkUnmade,
+    Job, TransactionAnswer, TransactionJob,
 };
 use super::theme::Role;
 use super::view;
@@ -104,11 +105,30 @@ pub fn frame(runs: impl Into<Runs>, options: FrameOptions) -> Result<Picture, Fr
     Ok(Picture::of(&app, options.size))
 }
 
-/// Whatever is typed for a picture, it ends no transaction, makes no fork and writes no test case.
+/// Whatever is typed for a picture, it ends no transaction, makes no fork, changes none and writes
+/// no test case.
 fn only_look(job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
     if let Job::Fork(ForkJob::Make { .. }) = job {
-        let words = SafeText::literal("a picture makes no fork; nothing was run");
-        reply(Answer::Fork(ForkAnswer::Made(Err(words))));
+        let unmade = ForkUnmade {
+            what: "No fork was made, and the run is untouched.",
+            why: SafeText::literal("a picture makes no fork; nothing was run"),
+            next: "",
+        };
+        reply(Answer::Fork(ForkAnswer::Made(Err(unmade))));
+        return true;
+    }
+    let refused = || {
+        Err(SafeText::literal(
+            "a picture changes no fork; nothing was done",
+        ))
+    };
+    let changed = match job {
+        Job::ForkTree(ForkTreeJob::Rename { .. }) => Some(ForkTreeAnswer::Renamed(refused())),
+        Job::ForkTree(ForkTreeJob::Delete { .. }) => Some(ForkTreeAnswer::Deleted(refused())),
+        _ => None,
+    };
+    if let Some(changed) = changed {
+        reply(Answer::ForkTree(changed));
         return true;
     }
     if let Job::Export(ExportJob::Write { .. }) = job {

@@ -5,6 +5,7 @@
 
 mod export;
 mod fork;
+mod fork_tree;
 mod opened;
 mod places;
 mod probing;
@@ -29,7 +30,8 @@ use crate::model::{Cursor, Seq, TapePath};
 use crate::text::SafeText;
 
 pub use self::export::{CaseOffered, ExportAnswer, ExportJob, NoCase};
-pub use self::fork::{ForkAnswer, ForkJob, ForkMade, ForkUnread, PlannedFork};
+pub use self::fork::{ForkAnswer, ForkJob, ForkMade, ForkUnmade, ForkUnread, PlannedFork};
+pub use self::fork_tree::{ForkTreeAnswer, ForkTreeJob};
 pub use self::opened::{Changes, OpenFile, OpenedRun, SharedRun};
 pub use self::places::{Base, Counterpart, Jump, Landmark, Stop};
 pub use self::probing::BisectStep;
@@ -293,10 +295,12 @@ pub enum Job {
     StopStatistics,
     /// Something about the transaction whose tape this is.
     Transaction(TransactionJob),
-    /// About a fork of the run.
+    /// About a fork of the run that is made.
     Fork(ForkJob),
     /// About a test case of a step.
     Export(ExportJob),
+    /// About the forks that it has, and what it is a fork of.
+    ForkTree(ForkTreeJob),
     /// Open a run to hold this one against, by what was typed.
     OpenRight(String),
     /// Nobody holds this run against another any more.
@@ -405,6 +409,7 @@ impl Job {
             Self::Transaction(job) => job.slot(),
             Self::Fork(_) => Slot::Fork,
             Self::Export(_) => Slot::Export,
+            Self::ForkTree(job) => job.slot(),
             Self::OpenRight(_) | Self::CloseRight | Self::Align { .. } => Slot::Right,
             Self::RightSummary => Slot::RightSummary,
             Self::RightTimeline { .. } => Slot::RightTimeline,
@@ -502,6 +507,8 @@ pub enum Answer {
     Fork(ForkAnswer),
     /// To [`Job::Export`].
     Export(ExportAnswer),
+    /// To [`Job::ForkTree`].
+    ForkTree(ForkTreeAnswer),
     /// To [`Job::OpenRight`]: the branch that was named, if one was.
     RightOpened(Answered<Option<String>>),
     /// To [`Job::RightSummary`].

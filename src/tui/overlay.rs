@@ -6,6 +6,7 @@
 mod decision;
 mod export;
 mod fork;
+mod fork_tree;
 mod help;
 
 use std::collections::BTreeMap;
@@ -51,6 +52,8 @@ pub(super) enum OverlaySort {
     Fork,
     /// A test case, before it is made and behind that.
     Export,
+    /// The forks that there are.
+    ForkTree,
 }
 
 impl OverlaySort {
@@ -59,6 +62,7 @@ impl OverlaySort {
         match self {
             Self::Fork => "Fork",
             Self::Export => "Test case",
+            Self::ForkTree => "Forks",
             Self::Help => "Keys and signs",
             Self::Notices => "Before trusting the view",
             Self::Decision(TransactionEnd::Commit) => "Commit",
@@ -71,7 +75,7 @@ impl OverlaySort {
         match self {
             Self::Help => 160,
             Self::Notices => 84,
-            Self::Decision(_) | Self::Fork | Self::Export => 100,
+            Self::Decision(_) | Self::Fork | Self::ForkTree | Self::Export => 100,
         }
     }
 }
@@ -87,6 +91,8 @@ pub(super) struct Sheet {
     pub(super) chosen: Option<usize>,
     /// The patches that rows lead to, by the numbers of these.
     pub(super) targets: BTreeMap<usize, PatchOf>,
+    /// The first row of each tape that can be chosen.
+    pub(super) starts: Vec<usize>,
 }
 
 impl Sheet {
@@ -128,7 +134,7 @@ impl App {
         let (overlay, layout) = self.overlay.zip(self.layout())?;
         let width = layout.body.width.min(overlay.sort.widest());
         let columns = usize::from(width - 4);
-        let (mut chosen, mut targets) = (None, BTreeMap::new());
+        let (mut chosen, mut targets, mut starts) = (None, BTreeMap::new(), Vec::new());
         let rows = match (overlay.sort, &self.decision) {
             (OverlaySort::Help, _) => help::rows(columns),
             (OverlaySort::Notices, _) => notices(self, columns),
@@ -141,6 +147,16 @@ impl App {
                 Some(exporting) => {
                     let page = export::page(exporting, spinner(self), columns);
                     chosen = page.chosen;
+                    page.rows
+                }
+                None => Vec::new(),
+            },
+            (OverlaySort::ForkTree, _) => match &self.fork_tree {
+                Some(tree) => {
+                    let page = fork_tree::page(tree, spinner(self), columns);
+                    let index = tree.chosen_index();
+                    chosen = index.and_then(|index| page.starts.get(index).copied());
+                    starts = page.starts;
                     page.rows
                 }
                 None => Vec::new(),
@@ -177,6 +193,7 @@ impl App {
             rows,
             chosen,
             targets,
+            starts,
         })
     }
 }

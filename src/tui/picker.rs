@@ -8,7 +8,6 @@ use super::held::Ticket;
 use super::layout::scrolled;
 use super::panes::offset;
 use crate::debugger::{RunRow, RunSort, RunSource};
-use crate::text::SafeText;
 
 /// The list, while it is shown.
 #[derive(Debug)]
@@ -22,8 +21,6 @@ pub(super) struct Picker {
     /// What is chosen; without it, the first there is to choose.
     chosen: Option<RunSource>,
     top: usize,
-    /// The run that is being opened, and its name.
-    pub(super) opening: Option<(Ticket, SafeText)>,
 }
 
 /// A row of the list.
@@ -47,13 +44,12 @@ impl Picker {
             rows: Vec::new(),
             chosen: None,
             top: 0,
-            opening: None,
         }
     }
 
     /// Whether an answer is waited for.
     pub(super) fn is_waiting(&self) -> bool {
-        self.listing.is_some() || self.opening.is_some()
+        self.listing.is_some()
     }
 
     /// Takes runs in. One that was told before is known better now.

@@ -29,6 +29,8 @@ pub(super) enum Purpose {
     Script,
     /// A directory for a test case.
     Directory,
+    /// Another name for a fork's file.
+    RenameFork,
 }
 
 impl Purpose {
@@ -44,6 +46,7 @@ impl Purpose {
             Self::Bisect => "run in the sandbox, bad if it fails $ ",
             Self::Script => "script ",
             Self::Directory => "into ",
+            Self::RenameFork => "rename to ",
         }
     }
 
@@ -57,6 +60,7 @@ impl Purpose {
             Self::Runs => "letters of a name, a directory, a prompt",
             Self::Script => "a file with one answer a line; `jukebox fork --help` says how",
             Self::Directory => "a directory that is not there yet, or empty: cases/parser",
+            Self::RenameFork => "another name for the file of the fork",
             Self::Against => "a tape or a transcript, or another branch: @b2:end",
             Self::Bisect => {
                 "make test   or, of a file, run nothing: --grep WORDS PATH  --exists PATH  --all …"

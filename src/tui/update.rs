@@ -10,6 +10,7 @@ mod command;
 mod export;
 mod files;
 mod fork;
+mod fork_tree;
 mod left;
 mod mouse;
 mod opening;
@@ -74,11 +75,13 @@ impl App {
                 }
             }
             Event::Mouse(event) => self.take_mouse(event, &mut effects),
-            Event::FocusGained => {}
+            // Whoever was elsewhere may have made forks there.
+            Event::FocusGained => self.outdate_fork_points(),
             Event::FocusLost | Event::Closing => self.keep(),
         }
         self.settle_fork();
         self.settle_export();
+        self.settle_fork_tree();
         self.demand();
         effects.extend(self.take_requests());
         effects
@@ -130,7 +133,8 @@ impl App {
         if self.pending == Pending::Nothing
             && (self.press_in_decision(action)
                 || self.press_in_fork(action)
-                || self.press_in_export(action, effects))
+                || self.press_in_export(action, effects)
+                || self.press_in_fork_tree(key, action))
         {
             return;
         }
@@ -233,6 +237,7 @@ impl App {
             ActionId::Confirm => self.confirm(),
             ActionId::Fork => self.begin_fork(),
             ActionId::Export => self.begin_export(),
+            ActionId::ForkTree => self.toggle_fork_tree(),
             ActionId::Search => self.begin_search(),
             ActionId::Bisect => self.begin_bisect(),
             ActionId::OnlyHits => self.toggle_filter(),
@@ -357,6 +362,7 @@ impl App {
             Purpose::Bisect => self.bisect(text),
             Purpose::Script => self.read_script(text),
             Purpose::Directory => self.export_into(text),
+            Purpose::RenameFork => self.rename_fork(text),
             Purpose::Palette => match choices.into_iter().nth(prompt.chosen) {
                 Some(Choice::Place(place)) => self.go_to_place(place, Errand::Place),
                 Some(Choice::Action(offer)) => self.perform(offer.action.id, None, effects),
@@ -386,6 +392,7 @@ fn reaches_overlay(action: ActionId) -> bool {
             | ActionId::Open
             | ActionId::Confirm
             | ActionId::Help
+            | ActionId::ForkTree
             | ActionId::Notices
             | ActionId::Back
             | ActionId::Close

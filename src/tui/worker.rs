@@ -1,14 +1,17 @@
 //! Answers what the screen asks, on threads of its own, so that the screen never waits.
 //!
 //! Lookups, reads, the strip, colours, searches, numbers, the file's growth, keeping, opening,
-//! comparing, the end of a transaction, bisecting, forks and test cases each have a thread, so that a long diff holds up no scrolling and a search holds up nothing. A request waits in its
-//! [`Slot`] until its thread is free, and a newer one of the same slot takes its place. A panic on any of the
-//! threads becomes [`Event::WorkerFailed`]. The screen's state is never touched here.
+//! comparing, the end of a transaction, bisecting, test cases, the making of forks and the
+//! looking for them each have a thread, so that a long diff holds up no scrolling and a search holds up nothing.
+//! A request waits in its [`Slot`] until its thread is free, and a newer one of the same slot
+//! takes its place. A panic on any of the threads becomes [`Event::WorkerFailed`]. The screen's
+//! state is never touched here.
 
 mod against;
 mod answer;
 mod export;
 mod fork;
+mod fork_tree;
 mod mailbox;
 mod runs;
 mod transaction;
@@ -48,13 +51,16 @@ const BISECTING: usize = 11;
 const KEEPING: usize = 7;
 
 /// How many threads there are.
-const LANES: usize = 14;
+const LANES: usize = 15;
 
 /// The thread that makes forks.
 const FORKING: usize = 12;
 
 /// The thread that makes test cases.
 const EXPORTING: usize = 13;
+
+/// The thread that looks for the tapes that belong to a run: directories may be large and slow.
+const SEEKING_FORKS: usize = 14;
 
 /// So long it is waited for when the screen closes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -104,6 +110,7 @@ const fn lane_of(slot: Slot) -> usize {
         Slot::TransactionEnd => 10,
         Slot::Fork => FORKING,
         Slot::Export => EXPORTING,
+        Slot::ForkPoints | Slot::ForkTree => SEEKING_FORKS,
     }
 }
 

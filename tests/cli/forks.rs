@@ -73,6 +73,7 @@ fn begin(world: &World, parent: &str, seq: u64, title: &str, out: Option<&Path>)
         seq: Some(Seq(seq + 1)),
         path: None,
         title: title.to_owned(),
+        then: None,
     };
     run.begin_fork(Seq(seq), edit, out, RecorderOptions::default())
         .unwrap()
@@ -245,9 +246,9 @@ fn forks_are_listed_named_and_deleted() {
     assert_eq!(seen[2]["parent"], seen[1]["id"]);
     assert_eq!(seen[1]["seq"], 11);
 
-    let renamed = world.run(&["forks", "run.fork-1.jsonl", "--rename", "green\u{1b}[31m"]);
-    assert_eq!(renamed.code(), 0);
-    assert!(!renamed.stdout().contains('\u{1b}') && renamed.stdout().contains("green"));
+    let named = world.run(&["forks", "run.fork-1.jsonl", "--name", "green\u{1b}[31m"]);
+    assert_eq!(named.code(), 0);
+    assert!(!named.stdout().contains('\u{1b}') && named.stdout().contains("green"));
 
     let refused = world.type_in("forks run.fork-1.jsonl --delete");
     assert_eq!(refused.code(), 3);
@@ -263,6 +264,43 @@ fn forks_are_listed_named_and_deleted() {
         assert!(!world.path(fork).exists());
     }
     assert_eq!(rows("run.jsonl").len(), 2);
+}
+
+#[test]
+fn a_fork_gets_another_name_that_no_file_has() {
+    let world = forked();
+    let shown = log(&world, "run.fork-1.jsonl");
+    fork(&world, "run.fork-1.jsonl", 12, "Nobody is asked", &[]);
+    world.put("taken.jsonl", "mine");
+    for (name, code) in [("taken", 3), ("a/b", 2), ("..", 2), ("\u{1b}[2J", 2)] {
+        let refused = world.run(&["forks", "run.fork-1.jsonl", "--rename", name]);
+        assert_eq!(refused.code(), code, "{name:?}: {}", refused.stderr());
+        assert!(refused.stderr().contains("nothing was changed"));
+        assert!(!refused.stderr().contains('\u{1b}'));
+    }
+    assert_eq!(fs::read(world.path("taken.jsonl")).unwrap(), b"mine");
+    assert_eq!(world.type_in("forks run.jsonl --rename other").code(), 2);
+    let done = world.type_in("forks run.fork-1.jsonl --rename green");
+    assert_eq!((done.code(), done.stderr()), (0, String::new()));
+    assert!(!world.path("run.fork-1.jsonl").exists());
+    assert_eq!(log(&world, "green.jsonl"), shown);
+    // Its forks know where it went, and so does the tree.
+    let child = world.type_in("log run.fork-1.fork-1.jsonl");
+    assert_eq!((child.code(), child.stderr()), (0, String::new()));
+    let listed = world.type_in("forks run.jsonl").stdout();
+    assert!(listed.contains("green.jsonl"), "{listed}");
+    assert!(!listed.contains("not there"), "{listed}");
+}
+
+#[test]
+fn the_list_says_how_the_answers_of_a_fork_came_about() {
+    let world = forked();
+    let listed = world.type_in("forks run.jsonl --json").stdout();
+    let row: Value = serde_json::from_str(listed.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(row["answers"], json!({"edit": 1, "unknown": 1}));
+    assert_eq!((&row["then"], &row["ended"]), (&Value::Null, &Value::Null));
+    let root: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
+    assert_eq!(root["answers"], Value::Null);
 }
 
 #[test]

@@ -127,6 +127,9 @@ fn another_answer_takes_the_place_of_the_models_and_nothing_behind_it_comes_in()
     let made = fork(&world, "@2 --response b.txt -o b.jsonl");
     assert_eq!(vias(&made), ["edit", "rerun", "unknown"], "{made}");
     assert_eq!(made["stopped"]["why"], "model");
+    let listed = world.type_in("forks b.jsonl").stdout();
+    let said = "1 edited, 1 re-run, 1 not known; then stop; stopped: the model must speak here";
+    assert!(listed.contains(said), "{listed}");
     assert_eq!(hash(&world), before, "the run is not touched");
     assert_eq!(world.type_in("cat b.jsonl f").stdout(), "B");
     assert_eq!(

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jukebox::debugger::{
-    BranchRow, ChurnRow, ContextCell, DiffView, HitRow, Refresh, Spot, Statistics, StepRow,
-    StripCell, Summary, ToolRow, Turn,
+    BranchRow, ChurnRow, ContextCell, DiffView, ForkPoints, ForkRow, HitRow, Presence, Refresh,
+    Spot, Statistics, StepRow, StripCell, Summary, ToolRow, Turn,
 };
 use jukebox::model::{Cursor, Seq, StepNumber, TapePath};
 use jukebox::text::{FileDiff, SafeText};
@@ -24,7 +24,8 @@ use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
 use jukebox::tui::highlight::Highlighter;
 use jukebox::tui::job::{
-    Answer, BisectStep, ExportAnswer, ExportJob, Job, NoCase, OpenFile, Progress, Slot, Stop,
+    Answer, BisectStep, ExportAnswer, ExportJob, ForkTreeAnswer, ForkTreeJob, Job, NoCase,
+    OpenFile, Progress, Slot, Stop,
 };
 use jukebox::tui::reading::{ContextLines, ReadingRow};
 use jukebox::tui::worker::settle;
@@ -42,6 +43,8 @@ pub(crate) struct Fake {
     pub(crate) asked: BTreeMap<Slot, u32>,
     /// The most rows of the timeline that one answer held.
     pub(crate) most_rows: usize,
+    /// Where forks leave it.
+    pub(crate) forks: ForkPoints,
     /// What a look at the file finds.
     pub(crate) refresh: Refresh,
     highlighter: Highlighter,
@@ -57,6 +60,7 @@ impl Fake {
             steps,
             asked: BTreeMap::new(),
             most_rows: 0,
+            forks: ForkPoints::default(),
             refresh: Refresh::Unchanged,
             highlighter: Highlighter::default(),
         }
@@ -199,6 +203,10 @@ impl Fake {
                 };
                 Answer::PaintedDiff(Box::new([paint(0), paint(1)]))
             }
+            Job::ForkTree(job) => match self.about_forks(job) {
+                Some(answer) => Answer::ForkTree(answer),
+                None => return,
+            },
             Job::Bisect { .. } => Answer::Bisect(BisectStep::Ended(Err(text("no such thing")))),
             Job::Export(ExportJob::Prepare { .. }) => {
                 let none = NoCase {
@@ -235,6 +243,36 @@ impl Fake {
                 branch,
             },
         }
+    }
+
+    /// Two forks, of which one is gone; nothing can be done to either.
+    fn about_forks(&self, job: &ForkTreeJob) -> Option<ForkTreeAnswer> {
+        let refused = || Err(text("it is only a list"));
+        Some(match job {
+            ForkTreeJob::Points { .. } => ForkTreeAnswer::Points(self.forks.clone()),
+            ForkTreeJob::Tree => {
+                let row = |name: &str, depth, presence| ForkRow {
+                    id: name.to_owned(),
+                    path: Some(format!("/home/dev/work/{name}.jsonl").into()),
+                    presence,
+                    is_this: depth == 0,
+                    depth,
+                    seq: (depth > 0).then_some(Seq(9)),
+                    edit: None,
+                    title: text(name),
+                    is_named: false,
+                };
+                ForkTreeAnswer::Tree(vec![
+                    row("run", 0, Presence::There),
+                    row("evil \u{202e}\u{1b}[2J 漢", 1, Presence::There),
+                    row("gone", 2, Presence::Gone),
+                ])
+            }
+            ForkTreeJob::Stop => return None,
+            ForkTreeJob::Rename { .. } => ForkTreeAnswer::Renamed(refused()),
+            ForkTreeJob::Delete { .. } => ForkTreeAnswer::Deleted(refused()),
+            ForkTreeJob::Beside(_) => ForkTreeAnswer::Beside(Err(text("it is only a list"))),
+        })
     }
 
     fn summary(&self) -> Summary {

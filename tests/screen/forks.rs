@@ -25,6 +25,11 @@ struct World {
 }
 
 fn world(columns: u16, rows: u16) -> World {
+    world_with(Path::new(env!("CARGO_BIN_EXE_jukebox")), columns, rows)
+}
+
+/// The same, where this program is started again for the sandbox.
+fn world_with(program: &Path, columns: u16, rows: u16) -> World {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().to_owned();
     let tape = place.join("run.jsonl");
@@ -37,20 +42,34 @@ fn world(columns: u16, rows: u16) -> World {
         ..OpenOptions::default()
     };
     let run = Debugger::open(Source::Path(tape), &options).unwrap();
-    let runs = Runs::from(Arc::new(RwLock::new(run))).with_workbench(Some(WorkbenchConfig {
+    let screen = screen_on(run, Some(workbench(place, program)), columns, rows);
+    World { directory, screen }
+}
+
+fn workbench(place: PathBuf, program: &Path) -> WorkbenchConfig {
+    WorkbenchConfig {
         place,
-        program: PathBuf::from(env!("CARGO_BIN_EXE_jukebox")),
+        program: program.to_owned(),
         home: None,
         hidden: Vec::new(),
         environment: Vec::new(),
         root: None,
         keeps_directory: false,
         timeout: Duration::from_mins(1),
-    }));
+    }
+}
+
+fn screen_on(
+    run: Debugger,
+    workbench: Option<WorkbenchConfig>,
+    columns: u16,
+    rows: u16,
+) -> Screen<InlineWorker> {
+    let runs = Runs::from(Arc::new(RwLock::new(run))).with_workbench(workbench);
     let worker = InlineWorker::new(runs);
     let mut screen = Screen::on(worker, AppOptions::default(), columns, rows);
     screen.keys(": 1 6 Enter");
-    World { directory, screen }
+    screen
 }
 
 impl World {
@@ -217,5 +236,59 @@ fn each_stage_can_be_read_at_every_size() {
         world.screen.shows("Fork");
         world.screen.keys("q");
         world.screen.hides("stopped:");
+    }
+}
+
+#[test]
+fn a_fork_that_cannot_be_made_says_what_is_safe_and_keeps_what_was_written() {
+    let place = tempfile::tempdir().unwrap();
+    let open = |source| Debugger::open(source, &OpenOptions::default()).unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_jukebox"));
+    let bench = || workbench(place.path().to_owned(), program);
+    for (columns, rows) in SIZES.into_iter().filter(|(columns, _)| *columns >= 60) {
+        let cases = [
+            // It is in no file, and there is no place for one.
+            (open(Source::Demo), Some(bench()), "the run is in no file"),
+            // The program does not know where it lies itself.
+            (
+                open(Source::Path(demo("bug-hunt"))),
+                None,
+                "Is /proc mounted?",
+            ),
+        ];
+        for (run, bench, why) in cases {
+            let mut screen = screen_on(run, bench, columns, rows);
+            screen.keys("f");
+            screen.send(Event::TextEdited(WRITES.to_owned()));
+            screen.keys("Ctrl-s Y");
+            screen.shows("No fork was made, and the run is untouched.");
+            screen.shows(why);
+            screen.shows("What you wrote is kept: q leads back to it.");
+            screen.keys("q");
+            screen.shows("I write a note.");
+        }
+    }
+}
+
+#[test]
+fn where_nobody_can_answer_the_fork_stops_and_says_why_and_how_to_go_on() {
+    let cases = [
+        ("WebFetch", "{\"url\": \"https://example.org\"}"),
+        // There is no sandbox.
+        ("Bash", "{\"command\": \"true\"}"),
+    ];
+    for (tool, arguments) in cases {
+        let mut world = world_with(Path::new("/nowhere/jukebox"), 100, 30);
+        world.screen.keys("f");
+        world.type_text(&format!("== call {tool}\n{arguments}\n"));
+        world.screen.keys("Ctrl-s Y");
+        world
+            .screen
+            .shows(&format!("stopped: nobody can answer {tool}: "));
+        world.screen.shows("1 edited, 1 not known");
+        world
+            .screen
+            .shows("Tab before Y, for a script that answers it.");
+        assert_eq!(world.forks().len(), 1);
     }
 }

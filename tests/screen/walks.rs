@@ -186,14 +186,12 @@ fn check_place<R: Run>(walked: &mut Screen<R>, fresh: &mut Screen<R>) {
     let place = format!("main:{}", walked.step());
     let found = views_at(walked, &place);
     let expected = views_at(fresh, &place);
-    if let Some(frame) = found.symmetric_difference(&expected).next() {
-        let whose = if found.contains(frame) {
-            "only after the walk"
-        } else {
-            "only at once"
-        };
-        panic!("{whose}, at {place}:\n{frame}");
-    }
+    let walked: Vec<&String> = found.difference(&expected).collect();
+    let fresh: Vec<&String> = expected.difference(&found).collect();
+    assert!(
+        walked.is_empty() && fresh.is_empty(),
+        "at {place}, only after the walk:\n{walked:#?}\nonly at once:\n{fresh:#?}"
+    );
 }
 
 #[test]

@@ -24,6 +24,9 @@ use crate::replay::document::Output;
 use crate::text::SafeText;
 use crate::transaction::hold::Registry;
 
+/// What the header of such a fork says of how it goes on.
+const THEN: &str = "agent";
+
 /// An agent that is run again.
 #[derive(Debug)]
 pub struct ForkAgent {
@@ -129,7 +132,7 @@ impl Debugger {
         let tape = (&self.tape, Path::new(&self.name));
         let models = Prepared::fork(tape, other, &options.volatile, seen);
         let models = models.map_err(|error| AgentFailure::Command(error.into()))?;
-        let described = self.described(edit);
+        let described = self.described(edit, THEN);
         let (link, parent) = self.whole_parent()?;
         let path = self.place_for_fork(&parent, options.out.as_deref())?;
         let left = LeftRun {

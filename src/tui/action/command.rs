@@ -36,6 +36,7 @@ impl ActionId {
             Self::StatePane => "jukebox tree TAPE@12",
             Self::Fork => "jukebox fork TAPE@12 --edit",
             Self::Export => "jukebox export TAPE@12",
+            Self::ForkTree => "jukebox forks TAPE",
             Self::Commit => "jukebox txn commit ID",
             Self::RollBack => "jukebox txn rollback ID",
             Self::Search | Self::NextHit | Self::PreviousHit | Self::OnlyHits => {

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Answered;
-use crate::debugger::{Editable, ForkEdit, ForkPlan, ForkThen, ForkedStep, MissRow, Script, Spot};
+use crate::debugger::{
+    Editable, ForkEdit, ForkPlan, ForkThen, ForkedStep, MissRow, Script, Spot, Stopped,
+};
 use crate::model::Via;
 use crate::text::SafeText;
 
@@ -52,7 +54,7 @@ pub enum ForkAnswer {
     /// To [`ForkJob::Make`], before it is made: one more answer, and how it came about.
     Told(Via),
     /// To [`ForkJob::Make`].
-    Made(Answered<Box<ForkMade>>),
+    Made(Result<Box<ForkMade>, ForkUnmade>),
 }
 
 /// Why a text stands for no fork.
@@ -67,6 +69,17 @@ pub enum ForkUnread {
         /// What is wrong, and what was expected.
         what: SafeText,
     },
+}
+
+/// Why there is no fork to be shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForkUnmade {
+    /// What did not come about.
+    pub what: &'static str,
+    /// Why.
+    pub why: SafeText,
+    /// What to do now; empty where nothing is to be said.
+    pub next: &'static str,
 }
 
 /// A fork, as it would be made.
@@ -92,7 +105,7 @@ pub struct ForkMade {
     /// How many came about in each way.
     pub shares: Vec<(Via, usize)>,
     /// Why it ended.
-    pub stopped: SafeText,
+    pub stopped: Stopped,
     /// Where the request differs that nobody answered.
     pub miss: Option<MissRow>,
     /// Changes of the run that were nobody's, and were left out.

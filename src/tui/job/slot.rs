@@ -85,6 +85,10 @@ pub enum Slot {
     Fork,
     /// A test case that is made.
     Export,
+    /// Where forks leave the run.
+    ForkPoints,
+    /// The tree of forks, and what is done to one.
+    ForkTree,
     /// The right run, and its alignment with the left one.
     Right,
     /// What is said of the right run.

@@ -2,11 +2,11 @@
 
 use super::Row;
 use crate::debugger::{Altered, ForkEdit};
-use crate::debugger::{ForkPlan, ForkThen, ForkedStep, MissRow, PlannedHow, StepOutput};
+use crate::debugger::{ForkPlan, ForkThen, ForkedStep, MissRow, PlannedHow, StepOutput, Stopped};
 use crate::model::{Outcome, Via};
 use crate::text::{Align, SafeText, human, width};
 use crate::tui::forking::{Forking, Stage};
-use crate::tui::job::{ForkMade, PlannedFork};
+use crate::tui::job::{ForkMade, ForkUnmade, PlannedFork};
 use crate::tui::theme::Role;
 
 /// Columns of what a line is about.
@@ -33,7 +33,7 @@ pub(super) fn rows(forking: &Forking, spinner: &'static str, columns: usize) -> 
             page.say("q breaks it off; what it holds by then stays.", Role::Quiet);
         }
         Stage::Made(made) => page.made(made),
-        Stage::Failed(why) => page.say(why.as_str(), Role::Failed),
+        Stage::Failed(unmade) => page.unmade(unmade),
         Stage::Reading(_) | Stage::Checking(_) | Stage::Writing => {
             page.say(spinner, Role::Quiet);
         }
@@ -156,7 +156,23 @@ impl Page {
             self.step(step);
         }
         self.rows.push(Row::new());
-        self.say("q shows it beside the run it left.", Role::Quiet);
+        let next = next(&made.stopped);
+        if !next.is_empty() {
+            self.say(next, Role::Text);
+        }
+        let words = "q shows it beside the run it left; T shows all forks.";
+        self.say(words, Role::Quiet);
+    }
+
+    /// Why there is none, what is safe, and what to do.
+    fn unmade(&mut self, unmade: &ForkUnmade) {
+        self.say(unmade.what, Role::Strong);
+        self.say(unmade.why.as_str(), Role::Failed);
+        self.rows.push(Row::new());
+        self.say("What you wrote is kept: q leads back to it.", Role::Text);
+        if !unmade.next.is_empty() {
+            self.say(unmade.next, Role::Text);
+        }
     }
 
     fn shares(&mut self, shares: &[(Via, usize)]) {
@@ -214,6 +230,21 @@ impl Page {
             let row = vec![(SafeText::spaces(indent), Role::Quiet), (line, Role::Quiet)];
             self.rows.push(row);
         }
+    }
+}
+
+/// What a person can do about a fork that ended so.
+const fn next(stopped: &Stopped) -> &'static str {
+    match stopped {
+        Stopped::ModelMustSpeak(_) => {
+            "To go on: f again, and Tab before Y, for a script of your answers or for the tape's own."
+        }
+        Stopped::NotAnswered { .. } | Stopped::NeedsNetwork(_) => {
+            "To go on: f again, and Tab before Y, for a script that answers it."
+        }
+        Stopped::NothingToSay(_) => "To go on: add what is missing to the script, and f again.",
+        Stopped::BrokenOff => "What it holds by then stays: T shows, renames or deletes it.",
+        Stopped::TurnEnded | Stopped::EndOfTape(_) | Stopped::TransactionEdge => "",
     }
 }
 

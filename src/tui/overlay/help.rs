@@ -34,7 +34,7 @@ const SIGNS: [(&str, &str); 27] = [
     ("╭ │ ╰", "a transaction; ┊ rolled back, ▎ open"),
     ("╎ ▾ ▹", "a sub-agent: a step, its first, folded"),
     ("░", "a part is missing"),
-    ("⑂ ↶", "a branch leaves here; left its parent"),
+    ("⑂ ↶", "a branch or forks leave; left its parent"),
     ("✗ ⊘ ‖ …", "failed, refused, interrupted, pending"),
     ("!", "a problem of the file lies here"),
     ("¶", "a note that you wrote"),

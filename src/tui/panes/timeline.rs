@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::debugger::{AgentRow, StepRow, StripCell, Summary};
+use crate::debugger::{AgentRow, ForkPoints, StepRow, StripCell, Summary};
 use crate::tui::folding::Folding;
 use crate::tui::held::{Desk, Held};
 use crate::tui::job::Job;
@@ -19,6 +19,8 @@ pub(in crate::tui) struct TimelinePane {
     pub(in crate::tui) agents: Held<Vec<AgentRow>>,
     /// Which of them are folded.
     pub(in crate::tui) folding: Folding,
+    /// Where forks leave it.
+    pub(in crate::tui) forks: Held<ForkPoints>,
     /// The branches by the branch and the step that they leave after.
     pub(in crate::tui) departures: BTreeMap<(u16, u32), Vec<u16>>,
     /// What is in view, and what is wanted after that.

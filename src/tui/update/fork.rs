@@ -12,7 +12,9 @@ use crate::tui::draft::Draft;
 use crate::tui::effect::Effect;
 use crate::tui::forking::{Forking, Stage};
 use crate::tui::held::Ticket;
-use crate::tui::job::{Answered, ForkAnswer, ForkJob, ForkMade, ForkUnread, Job, PlannedFork};
+use crate::tui::job::{
+    Answered, ForkAnswer, ForkJob, ForkMade, ForkUnmade, ForkUnread, Job, PlannedFork,
+};
 use crate::tui::key::Key;
 use crate::tui::overlay::{Overlay, OverlaySort};
 use crate::tui::prompt::{Prompt, Purpose};
@@ -306,7 +308,7 @@ impl App {
         }
     }
 
-    fn take_made(&mut self, answer: Answered<Box<ForkMade>>) {
+    fn take_made(&mut self, answer: Result<Box<ForkMade>, ForkUnmade>) {
         let Some(forking) = &mut self.forking else {
             return;
         };
@@ -318,6 +320,7 @@ impl App {
                 self.against = Some(against);
                 self.diff.rewind();
                 // Where forks start is seen on the rows of the run.
+                self.outdate_fork_points();
                 self.outdate();
             }
             Err(why) => forking.stage = Stage::Failed(why),

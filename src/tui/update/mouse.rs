@@ -116,6 +116,8 @@ impl App {
         if let Some(sheet) = self.sheet() {
             if !sheet.area.contains(place) {
                 self.overlay = None;
+            } else if self.fork_tree_is_listed() && sheet.inside().contains(place) {
+                self.click_in_fork_tree(&sheet, place.y);
             }
         } else if layout.strip.contains(place) {
             self.drag = Some(Drag::Strip);

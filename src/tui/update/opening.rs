@@ -62,6 +62,7 @@ impl App {
             return;
         };
         self.outdate();
+        self.outdate_fork_points();
         self.left.outdate();
         if opening.awaited.is_some() {
             self.travel.arrival = opening.awaited;

@@ -43,6 +43,10 @@ impl App {
             self.choose_in_decision(delta);
             return;
         }
+        if self.fork_tree_is_listed() {
+            self.choose_in_fork_tree(delta);
+            return;
+        }
         if let Some(sheet) = self.sheet() {
             if let Some(overlay) = &mut self.overlay {
                 let here = sheet.first_row(overlay.top);

@@ -6,7 +6,7 @@ use crate::debugger::RunRow;
 use crate::tui::action::ActionId;
 use crate::tui::app::{App, AppOptions, Extent, First, Tone};
 use crate::tui::effect::Effect;
-use crate::tui::held::Ticket;
+use crate::tui::fork_tree::OpeningRun;
 use crate::tui::job::{Answered, Job, OpenedRun};
 use crate::tui::key::Key;
 use crate::tui::overlay::OverlaySort;
@@ -102,11 +102,7 @@ impl App {
         };
         let (source, name) = (run.source.clone(), run.name.clone());
         self.prompt = None;
-        self.keep();
-        let ticket = self.desk.ask(Job::OpenRun(source));
-        if let Some(picker) = &mut self.picker {
-            picker.opening = Some((ticket, name));
-        }
+        self.open_run(source, name);
     }
 
     /// Gives up what is being opened, then the filter, then the list; where there is no run
@@ -115,7 +111,7 @@ impl App {
         let Some(picker) = &mut self.picker else {
             return;
         };
-        if picker.opening.take().is_some() {
+        if self.opening_run.take().is_some() {
             return;
         }
         if picker.is_filtered() {
@@ -151,15 +147,16 @@ impl App {
         opened: Answered<OpenedRun>,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(picker) = &mut self.picker else {
+        let is_waited_for = |opening: &mut OpeningRun| opening.ticket.is_for(generation);
+        let Some(opening) = self.opening_run.take_if(is_waited_for) else {
             return;
         };
-        let is_waited_for = |(ticket, _): &mut (Ticket, _)| ticket.is_for(generation);
-        if picker.opening.take_if(is_waited_for).is_none() {
-            return;
-        }
         let opened = match opened {
             Ok(opened) => opened,
+            Err(why) if self.fork_tree_is_shown() => {
+                self.refuse_to_open(&opening.name, why);
+                return;
+            }
             Err(why) => {
                 self.say(Tone::Error, why.as_str());
                 return;
@@ -178,8 +175,12 @@ impl App {
         self.desk = before.desk;
         (self.size, self.theme) = (before.size, before.theme);
         self.command = before.command;
+        self.came_from = opening.from;
         if extent == Extent::Begun {
             self.begin_opening();
+        }
+        if let Some(path) = opening.beside {
+            self.hold_beside(path);
         }
     }
 }

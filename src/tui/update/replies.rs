@@ -55,6 +55,7 @@ impl App {
             Answer::Transaction(answer) => self.take_transaction(generation, answer),
             Answer::Fork(answer) => self.take_fork(generation, answer),
             Answer::Export(answer) => self.take_export(generation, answer),
+            Answer::ForkTree(answer) => self.take_fork_tree(generation, answer),
             Answer::Problems(problems) => {
                 self.problems.take(generation, problems);
             }

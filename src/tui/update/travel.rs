@@ -383,6 +383,7 @@ impl App {
         self.timeline.rows.clear();
         self.timeline.strip.clear();
         self.timeline.agents.clear();
+        self.timeline.forks.clear();
         self.timeline.folding.clear();
         self.state.tree.clear();
         self.state.conversation = ConversationPane::default();

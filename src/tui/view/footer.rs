@@ -50,14 +50,10 @@ pub(super) fn draw(app: &App, row: Rect, buffer: &mut Buffer) -> Option<Position
         pen.text(&message.text, role);
         return None;
     }
-    let opening = app
-        .picker
-        .as_ref()
-        .and_then(|picker| picker.opening.as_ref());
-    if let Some((_, name)) = opening {
+    if let Some(opening) = &app.opening_run {
         pen.words(spinner(app), Role::Quiet);
         pen.words(" opening ", Role::Text);
-        pen.text(name, Role::Strong);
+        pen.text(&opening.name, Role::Strong);
         pen.words("; Esc gives it up", Role::Quiet);
         return None;
     }

@@ -109,6 +109,11 @@ fn facts(app: &App) -> Vec<Fact> {
         let others = human::plural(others as u64, "other branch", "other branches");
         say(1, format!("⑂ {}, {others}", branch.name), Role::Text);
     }
+    let forks = app.fork_points().map_or(0, |points| points.forks);
+    if forks > 0 {
+        let forks = human::plural(forks as u64, "fork", "forks");
+        say(1, format!("⑂ {forks}"), Role::Strong);
+    }
     if let Some(fork) = &summary.fork {
         let at = fork
             .step

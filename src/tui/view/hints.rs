@@ -7,7 +7,8 @@ use crate::tui::action::{ACTIONS, Action, ActionId, Argument};
 use crate::tui::app::App;
 use crate::tui::decision::Decision;
 use crate::tui::exporting::{self, Exporting, Wish};
-use crate::tui::forking::Stage;
+use crate::tui::fork_tree::{ForkTree, Stage};
+use crate::tui::forking;
 use crate::tui::keymap::Pending;
 use crate::tui::layout::{Pane, Zoom};
 use crate::tui::panes::{StateView, View};
@@ -31,6 +32,9 @@ pub(super) fn hints(app: &App) -> Vec<(SafeText, SafeText)> {
     }
     if let Some(exporting) = app.exporting.as_ref().filter(|_| app.export_is_shown()) {
         return in_export(exporting);
+    }
+    if let Some(tree) = app.fork_tree.as_ref().filter(|_| app.fork_tree_is_shown()) {
+        return in_fork_tree(app, tree);
     }
     let mut actions: Vec<&Action> = ACTIONS
         .iter()
@@ -59,7 +63,7 @@ pub(super) fn hints(app: &App) -> Vec<(SafeText, SafeText)> {
 /// The hints for the list of runs.
 fn in_picker(app: &App) -> Vec<(SafeText, SafeText)> {
     let close = match &app.picker {
-        Some(picker) if picker.opening.is_some() => "give up",
+        _ if app.opening_run.is_some() => "give up",
         Some(picker) if picker.is_filtered() => "all runs",
         _ if app.has_run => "back to the run",
         _ => "quit",
@@ -111,14 +115,15 @@ fn in_draft() -> Vec<(SafeText, SafeText)> {
 }
 
 /// The hints for the sheet about a fork.
-fn in_fork(stage: &Stage) -> Vec<(SafeText, SafeText)> {
+fn in_fork(stage: &forking::Stage) -> Vec<(SafeText, SafeText)> {
     match stage {
-        Stage::Shown(_) => named(&[
+        forking::Stage::Shown(_) => named(&[
             (&[ActionId::Confirm], "make it"),
             (&[ActionId::Close], "back to the text"),
             (&[ActionId::NextPane], "go on otherwise"),
         ]),
-        Stage::Running(..) => named(&[(&[ActionId::Close], "break off")]),
+        forking::Stage::Failed(_) => named(&[(&[ActionId::Close], "back to the text")]),
+        forking::Stage::Running(..) => named(&[(&[ActionId::Close], "break off")]),
         _ => named(&[(&[ActionId::Close], "close")]),
     }
 }
@@ -162,6 +167,34 @@ fn in_export(exporting: &Exporting) -> Vec<(SafeText, SafeText)> {
     }
 }
 
+/// The hints for the tree of forks.
+fn in_fork_tree(app: &App, tree: &ForkTree) -> Vec<(SafeText, SafeText)> {
+    let is_fork = tree.chosen_row().is_some_and(|row| row.seq.is_some());
+    match tree.stage {
+        _ if app.opening_run.is_some() => named(&[(&[ActionId::Close], "give up")]),
+        Stage::Asked => named(&[
+            (&[ActionId::Confirm], "delete it"),
+            (&[ActionId::Close], "keep it"),
+        ]),
+        Stage::Refused(_) => named(&[(&[ActionId::Close], "back to the forks")]),
+        Stage::Looking | Stage::Changing(..) => named(&[(&[ActionId::Close], "close")]),
+        Stage::Listed if tree.rows.len() < 2 => named(&[(&[ActionId::Close], "close")]),
+        Stage::Listed => {
+            let mut hints = named(&[
+                (&[ActionId::Open], "open"),
+                (&[ActionId::Down, ActionId::Up], "choose"),
+            ]);
+            if is_fork {
+                hints.extend(named(&[(&[ActionId::Against], "beside its parent")]));
+                hints.push((SafeText::literal("r"), SafeText::literal("rename")));
+                hints.extend(named(&[(&[ActionId::DiffFrom], "delete…")]));
+            }
+            hints.extend(named(&[(&[ActionId::Close], "close")]));
+            hints
+        }
+    }
+}
+
 /// Hints for actions, each with the word that it has here.
 fn named(hints: &[(&[ActionId], &'static str)]) -> Vec<(SafeText, SafeText)> {
     let hint = |(actions, word): &(&[ActionId], &'static str)| {
@@ -196,7 +229,11 @@ fn rank(app: &App, action: ActionId) -> u8 {
         | ActionId::NextHit
         | ActionId::PreviousHit
         | ActionId::OnlyHits => 1,
-        ActionId::Play | ActionId::NextBranch | ActionId::Follow | ActionId::Notices => 3,
+        ActionId::Play
+        | ActionId::NextBranch
+        | ActionId::Follow
+        | ActionId::Notices
+        | ActionId::ForkTree => 3,
         ActionId::Close => 4,
         ActionId::Help => 5,
         _ => 2,
@@ -274,6 +311,10 @@ fn is_worth(app: &App, action: &Action) -> bool {
             .transaction()
             .is_some_and(|standing| standing.state == HeldState::Open && standing.is_within_reach),
         ActionId::Confirm => false,
+        ActionId::ForkTree => {
+            let is_fork = app.summary.get().is_some_and(|it| it.fork.is_some());
+            is_fork || app.fork_points().is_some_and(|points| points.forks > 0)
+        }
         ActionId::Fork => app.current_row().is_some_and(|row| {
             matches!(
                 row.kind,

@@ -6,9 +6,15 @@ use ratatui::layout::Rect;
 use super::pane::{draw_box, draw_thumb};
 use super::pen::{Pen, Selection};
 use crate::tui::app::App;
+use crate::tui::decision::Decision;
 use crate::tui::exporting::{Exporting, Stage::Writing};
+use crate::tui::fork_tree;
 use crate::tui::forking::Stage;
 use crate::tui::theme::Role;
+
+fn is_patch_open(decision: Option<&Decision>) -> bool {
+    decision.is_some_and(|decision| decision.patch.is_some())
+}
 
 /// Draws the overlay that is open, if one is.
 pub(super) fn draw(app: &App, buffer: &mut Buffer) {
@@ -21,12 +27,17 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer) {
     let stage = app.forking.as_ref().filter(|_| app.fork_is_shown());
     let stage = stage.map(|forking| &forking.stage);
     let is_asked = is_asked || matches!(stage, Some(Stage::Shown(_)));
+    let tree = app.fork_tree.as_ref().filter(|_| app.fork_tree_is_shown());
+    let tree = tree.map(|tree| &tree.stage);
+    let is_asked = is_asked || matches!(tree, Some(fork_tree::Stage::Asked));
+    let is_back = is_patch_open(decision)
+        || matches!(stage, Some(Stage::Failed(_)))
+        || matches!(tree, Some(fork_tree::Stage::Refused(_)));
     let is_running = matches!(stage, Some(Stage::Running(..)));
     let exporting = app.exporting.as_ref().filter(|_| app.export_is_shown());
     let is_asked = is_asked || exporting.is_some_and(Exporting::is_ready);
     let is_writing = exporting.is_some_and(|exporting| matches!(exporting.stage, Writing(..)));
-    let is_patch = decision.is_some_and(|decision| decision.patch.is_some());
-    let note = match (is_patch, is_asked, extent.is_some()) {
+    let note = match (is_back, is_asked, extent.is_some()) {
         (true, ..) => "q leads back",
         (false, true, _) => "Y does it, q does not",
         _ if is_running => "q breaks it off",

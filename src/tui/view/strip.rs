@@ -77,7 +77,7 @@ fn sign(app: &App, noted: &[u32], cell: &StripCell) -> Option<Line> {
         cell if cell.has_failure => literal("✗", Role::Failed),
         cell if cell.has_gap => literal("░", Role::Warning),
         cell if cell.has_outside_change => literal("≠", Role::Warning),
-        cell if cell.has_branches => literal("⑂", Role::Strong),
+        cell if cell.has_branches || app.forks_in(cell.steps) > 0 => literal("⑂", Role::Strong),
         _ => None,
     }
 }

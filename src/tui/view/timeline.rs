@@ -42,6 +42,9 @@ const BRANCH: usize = 16;
 /// Columns of a title that no name of a branch takes away.
 const LEAST_TITLE: usize = 16;
 
+/// Columns of a title that no label of an answer takes away.
+const LEAST_LABELLED: usize = 4;
+
 /// Draws the rows around the playhead.
 pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
     let Some(Stop { branch, .. }) = app.travel.stop else {
@@ -175,7 +178,7 @@ fn draw_step(app: &App, step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
     let has_times = columns >= VERY_WIDE
         || duration.is_some()
             && (columns >= WIDE || is_aligned && has_room(pen.left().saturating_sub(SIGNS)));
-    let signs = flags(step);
+    let signs = flags(app, step);
     // Where nothing stands left of them that they would push out of its column, only those
     // that say something take room.
     let said = signs.iter().rposition(|(sign, _)| *sign != " ");
@@ -186,7 +189,8 @@ fn draw_step(app: &App, step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
     };
     for (sign, role) in signs.into_iter().take(said) {
         // The names of branches say it, too.
-        let is_said = sign == "⑂" && notes.iter().any(names_a_branch);
+        let has_forks = app.forks_in((step.number.0, step.number.0)) > 0;
+        let is_said = sign == "⑂" && !has_forks && notes.iter().any(names_a_branch);
         let sign = if is_said { " " } else { sign };
         if is_aligned || sign != " " {
             pen.right(&SafeText::literal(sign), role);
@@ -197,6 +201,14 @@ fn draw_step(app: &App, step: &StepRow, columns: u16, pen: &mut Pen<'_>) {
         pen.right(&SafeText::literal(note::SIGN), Role::Person);
     }
     pen.right_gap(1);
+    if let Some(via) = step.via {
+        // How an answer came about matters more than all of its title.
+        let label = SafeText::literal(via.label());
+        if pen.left() > before + LEAST_LABELLED + width::width(&label) {
+            pen.right(&label, Role::Strong);
+            pen.right_gap(1);
+        }
+    }
     for note in notes {
         let note = width::fit(&note, BRANCH);
         let room = wanted.min(before + LEAST_TITLE);
@@ -269,11 +281,15 @@ fn names_a_branch(note: &SafeText) -> bool {
     note.as_str().starts_with(['⑂', '↶'])
 }
 
-/// What a row says at its end: how its answer came about in a fork, the branches that leave
-/// here, the one that was left, and that what begins here was undone or is open.
+/// What a row says at its end, where there is room: the forks and the branches that leave here,
+/// the one that was left, and that what begins here was undone or is open.
 fn notes(app: &App, step: &StepRow) -> Vec<SafeText> {
     let mut notes = Vec::new();
-    notes.extend(step.via.map(|via| SafeText::literal(via.label())));
+    let forks = app.forks_in((step.number.0, step.number.0));
+    if forks > 0 {
+        let forks = human::plural(u64::from(forks), "fork", "forks");
+        notes.push(SafeText::line(&forks));
+    }
     let begins = |mark: &TransactionMark| mark.edge == TransactionEdge::Begin;
     match step.transaction.filter(begins) {
         Some(mark) if mark.is_rolled_back => notes.push(SafeText::literal("rolled back")),
@@ -347,11 +363,12 @@ pub(super) fn kind_sign(step: &StepRow) -> (&'static str, Role) {
 
 /// The three signs at the right end, the last one first: what else is here, what it means
 /// for the files, how it ended.
-fn flags(step: &StepRow) -> [(&'static str, Role); 3] {
+fn flags(app: &App, step: &StepRow) -> [(&'static str, Role); 3] {
+    let has_forks = app.forks_in((step.number.0, step.number.0)) > 0;
     let place = match step {
         step if step.has_problem => ("!", Role::Warning),
         step if step.has_hidden => ("◌", Role::Warning),
-        step if step.has_branches => ("⑂", Role::Strong),
+        step if step.has_branches || has_forks => ("⑂", Role::Strong),
         _ => (" ", Role::Text),
     };
     let files = match step {

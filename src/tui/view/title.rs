@@ -3,6 +3,7 @@
 use super::against::{relation_in_words, tally_in_signs};
 use super::pane::spinner;
 use crate::debugger::StepRow;
+use crate::model::Via;
 use crate::text::{SafeText, human};
 use crate::tui::against::Against;
 use crate::tui::app::App;
@@ -196,13 +197,17 @@ fn of_diff(app: &App) -> (String, String) {
     }
 }
 
-/// The step and who did it.
+/// The step and who did it; in a fork, how its answer came about.
 fn of_step(row: &StepRow) -> String {
     let number = row.number;
-    if row.actor.is_empty() {
-        return format!("Step {number}");
+    let mut words = format!("Step {number}");
+    let label = row.via.map(Via::label);
+    let said = [row.actor.as_str(), label.unwrap_or_default()];
+    for said in said.into_iter().filter(|said| !said.is_empty()) {
+        words.push_str(" · ");
+        words.push_str(said);
     }
-    format!("Step {number} · {}", row.actor)
+    words
 }
 
 /// Where in a text one is, if it is longer than the pane.

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::answer::{detail, safe};
 use super::runs::Runs;
-use crate::debugger::{Debugger, Source, Spot};
+use crate::debugger::{Debugger, RunSource, Source, Spot};
 use crate::model::Place;
 use crate::tui::difference::OpenDiff;
 use crate::tui::job::{Answer, Answered, Changes, Counterpart, Job, SharedRun};
@@ -68,6 +68,16 @@ pub(super) fn answer(runs: &Runs, job: &Job, is_cancelled: &dyn Fn() -> bool) ->
 
 fn end_of(run: &Debugger, branch: u16) -> Spot {
     run.spot(branch, crate::model::StepNumber(u32::MAX))
+}
+
+/// Opens the run in a file.
+pub(super) fn open_file(runs: &Runs, path: &Path) -> Answered<()> {
+    let left = runs.left.read().unwrap_or_else(PoisonError::into_inner);
+    let places = left.places().clone();
+    drop(left);
+    let run = places.open(&RunSource::File(path.to_owned()));
+    runs.set_right(Some(Arc::new(RwLock::new(run.map_err(safe)?))));
+    Ok(())
 }
 
 /// Opens what was typed: another run, or `@b2:end` for another branch of the one that is

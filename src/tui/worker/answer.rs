@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::against;
 use super::export;
 use super::fork;
+use super::fork_tree;
 use super::runs::Runs;
 use super::transaction;
 use crate::debugger::{
@@ -158,6 +159,12 @@ impl Answerer {
             Job::Export(job) => {
                 export::answer(&|| self.read(), job, is_cancelled, &mut |it| {
                     reply(Answer::Export(it));
+                });
+                return Outcome::Done;
+            }
+            Job::ForkTree(job) => {
+                fork_tree::answer(&self.runs, &|| self.read(), job, is_cancelled, &mut |it| {
+                    reply(Answer::ForkTree(it));
                 });
                 return Outcome::Done;
             }
@@ -402,6 +409,7 @@ fn look_up(debugger: &Debugger, job: &Job) -> Option<Answer> {
         Job::Transaction(_)
         | Job::Fork(_)
         | Job::Export(_)
+        | Job::ForkTree(_)
         | Job::OpenRight(_)
         | Job::CloseRight
         | Job::RightSummary

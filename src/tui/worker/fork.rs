@@ -14,7 +14,9 @@ use crate::debugger::{
 use crate::model::{Seq, Via};
 use crate::text::SafeText;
 use crate::tui::draft::MOST_BYTES;
-use crate::tui::job::{Answered, ForkAnswer, ForkJob, ForkMade, ForkUnread, PlannedFork};
+use crate::tui::job::{
+    Answered, ForkAnswer, ForkJob, ForkMade, ForkUnmade, ForkUnread, PlannedFork,
+};
 
 /// Does the job and gives the answer to `reply`.
 pub(super) fn answer<'a>(
@@ -98,28 +100,26 @@ fn make(
     (edit, then): (&ForkEdit, &ForkThen),
     is_cancelled: &dyn Fn() -> bool,
     tell: &mut dyn FnMut(Seq, Via),
-) -> Answered<ForkMade> {
-    let workbench = runs.workbench.clone().ok_or_else(|| {
-        SafeText::literal("the program's own file cannot be found; is /proc mounted?")
-    })?;
+) -> Result<ForkMade, ForkUnmade> {
+    let Some(workbench) = runs.workbench.clone() else {
+        let why = "the program's own file cannot be found";
+        return Err(unmade(SafeText::literal(why), "Is /proc mounted?"));
+    };
     let options = ForkOptions {
         out: None,
         then: then.clone(),
         volatile: Vec::new(),
         workbench,
     };
-    let forked = run
-        .fork(edit, &options, is_cancelled, tell)
-        .map_err(|error| match error {
-            ForkFailure::Open(_) => safe(error),
-            error => safe(format!(
-                "{error}; no fork was kept, and the run is untouched"
-            )),
-        })?;
+    let forked = run.fork(edit, &options, is_cancelled, tell);
+    let mut forked = forked.map_err(failed)?;
+    if is_cancelled() {
+        // The call that was under way says so of itself alone.
+        forked.stopped = Stopped::BrokenOff;
+    }
     let shares = forked.shares();
-    let stopped = safe(&forked.stopped);
-    let miss = match forked.stopped {
-        Stopped::ModelMustSpeak(Some(miss)) => Some(MissRow::from(miss)),
+    let miss = match &forked.stopped {
+        Stopped::ModelMustSpeak(Some(miss)) => Some(MissRow::from(miss.clone())),
         _ => None,
     };
     runs.set_right(Some(Arc::new(RwLock::new(forked.run))));
@@ -127,8 +127,31 @@ fn make(
         path: safe(forked.path.display()),
         steps: forked.steps,
         shares,
-        stopped,
+        stopped: forked.stopped,
         miss,
         left_out: forked.left_out,
     })
+}
+
+fn unmade(why: SafeText, next: &'static str) -> ForkUnmade {
+    ForkUnmade {
+        what: "No fork was made, and the run is untouched.",
+        why,
+        next,
+    }
+}
+
+fn failed(error: ForkFailure) -> ForkUnmade {
+    match error {
+        ForkFailure::Open(why) => ForkUnmade {
+            what: "The fork was made, and cannot be opened.",
+            why: safe(why),
+            next: "`jukebox verify` says what is wrong with its tape.",
+        },
+        error @ (ForkFailure::Begin(_) | ForkFailure::Fork(_)) => unmade(
+            safe(error),
+            "`jukebox fork TAPE@STEP --edit -o FILE` writes it where you say.",
+        ),
+        error => unmade(safe(error), ""),
+    }
 }

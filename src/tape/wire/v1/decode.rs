@@ -197,6 +197,7 @@ fn edit(value: &Value) -> Option<Edit> {
         seq: value.get("seq").and_then(Value::as_u64).map(Seq),
         path,
         title: text("title").unwrap_or_default().to_owned(),
+        then: text("then").map(str::to_owned),
     })
 }
 

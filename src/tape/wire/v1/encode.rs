@@ -380,6 +380,9 @@ fn edit_value(edit: &Edit) -> Value {
         }
     }
     value.insert("title".to_owned(), edit.title.as_str().into());
+    if let Some(then) = &edit.then {
+        value.insert("then".to_owned(), then.as_str().into());
+    }
     value.into()
 }
 
