@@ -11,7 +11,9 @@
 mod apply;
 mod below;
 mod changes;
+mod cut;
 mod entry;
+mod files;
 mod keep;
 mod lists;
 mod log;

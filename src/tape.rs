@@ -56,7 +56,8 @@ pub use manifest::{Difference, Differences, Directory, DirectoryTexts, FileNode,
 pub use open::Tape;
 pub use read_ahead::{Block, ReadAhead};
 pub use recorder::{
-    OnFailure, RecordError, Recorder, RecorderOptions, SnapshotPolicy, SyncPolicy, Untimed, build,
+    Behind, Files, LastFile, OnFailure, RecordError, Recorder, RecorderOptions, SnapshotPolicy,
+    SyncPolicy, Untimed, build,
 };
 pub use redaction::{
     Leak, LeakPlace, RedactError, Redacted, Redacting, find_leaks, is_redacted, redact,

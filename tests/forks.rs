@@ -9,14 +9,18 @@ use std::ops::ControlFlow;
 use jukebox::model::{Cursor, Event, Header, Outcome, Problem, Seq, TapePath};
 use jukebox::state::State;
 use jukebox::tape::{
-    BlobSource as _, Recorder, RecorderOptions, Shared, SnapshotPolicy, Tape, TapeBytes, build,
-    header_of, verify,
+    Behind, BlobSource as _, Recorder, RecorderOptions, Shared, SnapshotPolicy, Tape, TapeBytes,
+    build, header_of, verify,
 };
 use proptest::prelude::*;
 use runs::any_run;
 
+#[path = "forks/known.rs"]
+mod known;
 #[path = "support/runs.rs"]
 mod runs;
+#[path = "support/told.rs"]
+mod told;
 
 fn header(id: &str) -> Header {
     Header {
@@ -36,14 +40,21 @@ fn all(bytes: &TapeBytes) -> Vec<u8> {
 
 /// The bytes of a fork's own file, for one that was recorded in memory.
 fn fork(parent: &TapeBytes, seq: u64, id: &str, events: &[Event]) -> Vec<u8> {
-    let shared = Shared::find(parent.clone(), "parent", Seq(seq)).unwrap();
+    let mut files = State::default();
+    let parent = Tape::read(parent.clone(), &mut files).unwrap();
+    let shared = Shared::of(&parent, "parent", Seq(seq)).unwrap();
+    let behind = Behind {
+        parent: &parent,
+        files: &files,
+        shared: &shared.unwrap(),
+    };
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("fork.jsonl");
     let options = RecorderOptions {
         snapshots: SnapshotPolicy::Never,
         ..RecorderOptions::default()
     };
-    let mut recorder = Recorder::fork(&path, &shared.unwrap(), None, header(id), options).unwrap();
+    let mut recorder = Recorder::fork(&path, behind, None, header(id), options).unwrap();
     for event in events {
         recorder.append(event.clone()).unwrap();
     }

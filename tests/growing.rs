@@ -3,45 +3,21 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "support/told.rs"]
+mod told;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Arc, RwLock};
 
 use jukebox::debugger::{Debugger, Expanded, OpenOptions, Places, Refresh, Source};
-use jukebox::model::{Cursor, Place, Problem};
+use jukebox::model::{Place, Problem};
 use jukebox::state::State;
 use jukebox::tape::{Block, Tape, TapeBytes};
 use proptest::prelude::*;
 use serde_json::json;
-
-/// All that can be asked of a tape and its files, as text to compare.
-fn told(tape: &Tape, state: &State) -> Vec<String> {
-    let index = &tape.index;
-    let mut told = Vec::new();
-    for position in 0..index.events.len() {
-        told.push(format!("{:?}", index.events.get(position)));
-    }
-    for step in 0..index.steps.len() {
-        let number = index.number_of(step);
-        told.push(format!("{:?} {number:?}", index.steps.get(step)));
-    }
-    told.push(format!("{:?}", index.branches));
-    told.push(format!("{:?}", index.agents));
-    told.push(format!("{:?} {:?}", index.transactions, index.snapshots));
-    told.push(format!("{} {:?}", index.current_line, tape.end));
-    let end = index.events.len();
-    let branches = 0..index.branches.len();
-    for (branch, position) in branches.flat_map(|branch| [(branch, end / 2), (branch, end)]) {
-        let branch = branch as u16;
-        let at = Cursor { position, branch };
-        state.walk(&index.blobs, at, &mut |child| {
-            let path = state.paths.path(child.path);
-            told.push(format!("{at:?} {path:?} {:?}", child.state));
-        });
-    }
-    told
-}
+use told::told;
 
 fn whole(bytes: &[u8]) -> (Vec<String>, Vec<Problem>) {
     let mut state = State::default();

@@ -18,6 +18,7 @@ use std::time::{Duration, SystemTime};
 use answers::answers;
 use jukebox::debugger::{Debugger, IndexCache, OpenOptions, Places, Refresh, Source};
 use proptest::prelude::*;
+use serde_json::json;
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -182,6 +183,44 @@ fn a_tape_that_grew_is_read_on() {
             assert_same(&world.open(), &truth, &format!("{name} at {cut}, read on"));
             drop(world.reopen());
         }
+    }
+}
+
+/// A fork that leaves this tape in its middle, and says one thing.
+fn fork_of(tape: &[u8]) -> String {
+    let lines: Vec<&[u8]> = tape.split(|byte| *byte == b'\n').collect();
+    let read = |line: &[u8]| serde_json::from_slice::<serde_json::Value>(line).unwrap();
+    let (header, last) = (read(lines[0]), read(lines[lines.len() / 2]));
+    let seq = last["seq"].as_u64().unwrap();
+    let parent = json!({"id": header["id"], "seq": seq, "path": "run.jsonl"});
+    let own = json!({"seq": 0, "kind": "tape", "format": 1, "id": "f", "parent": parent});
+    let said = json!({"seq": seq + 1, "kind": "prompt", "name": "user", "text": "else"});
+    format!("{own}\n{said}\n")
+}
+
+#[test]
+fn a_fork_is_known_by_what_the_cache_holds_of_its_parent() {
+    let tapes = all_tapes().into_iter();
+    let shapes = tapes::Shape::ALL.map(tapes::Shape::name);
+    let large = tapes.filter(|(name, _)| shapes.contains(&name.as_str()));
+    let mut tapes: Vec<(String, Vec<u8>)> = large.collect();
+    tapes.push(("rich".to_owned(), RICH.to_vec()));
+    assert_eq!(tapes.len(), 5);
+    for (name, tape) in tapes {
+        let world = World::with(&tape);
+        let fork = world.directory.path().join("fork.jsonl");
+        fs::write(&fork, fork_of(&tape)).unwrap();
+        let truth = answers(&open(&fork, None).unwrap());
+        assert!(truth.contains("else"), "{name}");
+        drop(world.open());
+        let long_ago = SystemTime::UNIX_EPOCH + Duration::from_hours(1);
+        set_time(&world.file(), long_ago);
+        let run = open(&fork, Some(world.cache.clone())).unwrap();
+        assert!(time_of(&world.file()) > long_ago, "{name} was not used");
+        assert_same(&run, &truth, &name);
+        // What the cache holds of a fork would outlive a change of its parent.
+        world.cache.finish(PATIENCE);
+        drop(world.file());
     }
 }
 

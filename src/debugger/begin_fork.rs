@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::Debugger;
 use super::parents::{Ancestor, short_name, tape_at};
 use crate::model::{Edit, Header, Parent, Seq};
-use crate::tape::{RecordError, Recorder, RecorderOptions, Shared, SnapshotPolicy};
+use crate::tape::{Behind, RecordError, Recorder, RecorderOptions, Shared, SnapshotPolicy};
 
 /// A fork that was begun.
 #[derive(Debug)]
@@ -44,8 +44,8 @@ const MOST_NAMES: u32 = 10_000;
 impl Debugger {
     /// Begins a fork that shares the events up to this one, at `out`, or else beside the run's
     /// tape as `NAME.fork-N.jsonl`. Where nothing can be written there, and of a transcript,
-    /// it is put among the user's own. No file is written over. Costs one reading of the
-    /// shared events.
+    /// it is put among the user's own. No file is written over. Costs a copy of what is
+    /// known of the shared events, and the reading of a few.
     pub fn begin_fork(
         &self,
         seq: Seq,
@@ -70,7 +70,12 @@ impl Debugger {
         };
         let begin = |path: &Path| {
             let hint = hint(&parent, &self.places.lasting(path));
-            Recorder::fork(path, &shared, Some(hint), header.clone(), options.clone())
+            let behind = Behind {
+                parent: &self.tape,
+                files: &*self.state,
+                shared: &shared,
+            };
+            Recorder::fork(path, behind, Some(hint), header.clone(), options.clone())
         };
         let (recorder, path) = match out {
             Some(out) => (begin(out)?, out.to_owned()),

@@ -12,31 +12,7 @@ use crate::text::SafeText;
 impl Debugger {
     /// The hash and the length of a blob, from the line that holds it, or that named it.
     pub(super) fn blob_head(&self, id: BlobId, named_at: u32) -> (Option<BlobHash>, Option<u64>) {
-        let blobs = &self.tape.index.blobs;
-        let positions = [blobs.position(id), Some(named_at)];
-        for position in positions.into_iter().flatten() {
-            let told = self
-                .tape
-                .with_head(position, |head| (head.blob_hash(), head.len));
-            let Ok(Ok((hash, len))) = told else { continue };
-            if let Some(hash) = hash
-                && blobs.find(&hash) == Some(id)
-            {
-                return (Some(hash), len);
-            }
-            // Written by hand: the event names no hash, its content does.
-            let content = match self.tape.event(position).map(|event| event.body) {
-                Ok(Body::File(change)) => change.content,
-                Ok(Body::Blob(content)) => content,
-                _ => continue,
-            };
-            if let Content::Blob { hash, len, .. } = content
-                && blobs.find(&hash) == Some(id)
-            {
-                return (Some(hash), Some(len));
-            }
-        }
-        (None, None)
+        self.tape.blob_head(id, named_at)
     }
 
     /// The text of a link, from the event or the snapshot that told it.

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::begun::Begun;
-use super::{BeginForkError, BegunFork, Debugger, OpenError, OpenOptions, Source, Spot, StepRow};
+use super::{BeginForkError, BegunFork, Debugger, OpenError, Spot, StepRow};
 use crate::model::{Content, Edit, EditOf, Event, FileChange, FileOp, Seq, TapePath, Via};
 use crate::replay::fork::{self as engine, Change, Fork, Then};
 use crate::replay::request::VolatileParts;
@@ -197,7 +197,7 @@ impl Debugger {
     /// Makes a fork. `is_stopped` breaks it off: what it holds by then stays. `told` hears of
     /// each answer, and how it came about, as soon as the fork holds it.
     ///
-    /// Costs one reading of the events before the edit, and whatever runs.
+    /// Costs a copy of what is known of the events before the edit, and whatever runs.
     pub fn fork(
         &self,
         edit: &ForkEdit,
@@ -248,11 +248,7 @@ impl Debugger {
             tell: &mut tell,
         })?;
         begun.keep();
-        let open = OpenOptions {
-            places: self.places().clone(),
-            ..OpenOptions::default()
-        };
-        let run = Self::open(Source::Path(path.clone()), &open)?;
+        let run = self.open_fork(&path)?;
         let steps = report.answers.into_iter().map(|answered| ForkedStep {
             row: run.row_of_event(answered.seq),
             seq: answered.seq,

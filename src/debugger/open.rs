@@ -202,10 +202,39 @@ impl Debugger {
         haste: Haste,
         tell: &mut Tell<'_>,
     ) -> Result<(Self, Option<Rest>), OpenError> {
+        Self::begin_next_to(None, source, options, haste, tell)
+    }
+
+    /// Opens a fork of this run, which is known by what is known of this one. Costs a copy of
+    /// that, and the reading of what the fork tells itself.
+    pub(super) fn open_fork(&self, path: &Path) -> Result<Self, OpenError> {
+        let options = OpenOptions {
+            places: self.places().clone(),
+            ..OpenOptions::default()
+        };
+        let source = Source::Path(path.to_owned());
+        let tell: &mut Tell<'_> = &mut |_| ControlFlow::Continue(());
+        let (mut run, rest) = Self::begin_next_to(Some(self), source, &options, Haste::None, tell)?;
+        if let Some(rest) = rest {
+            // Nobody breaks it off.
+            let _ = run.read_rest(rest, tell)?;
+        }
+        Ok(run)
+    }
+
+    /// `kin` is a run that is open and may be the parent of a fork.
+    fn begin_next_to(
+        kin: Option<&Self>,
+        source: Source,
+        options: &OpenOptions,
+        haste: Haste,
+        tell: &mut Tell<'_>,
+    ) -> Result<(Self, Option<Rest>), OpenError> {
         let places = options.places.clone();
         let built_in = |name: &str, bytes: &[u8]| {
             let bytes = TapeBytes::Memory(bytes.into());
-            let (mut run, rest) = Self::begin_tape(name.to_owned(), bytes, Made::Recorded, None)?;
+            let begun = Begun::unread(bytes);
+            let (mut run, rest) = Self::begin_tape(name.to_owned(), begun, Made::Recorded)?;
             run.places = places.clone();
             Ok((run, rest))
         };
@@ -219,12 +248,18 @@ impl Debugger {
         let bytes = TapeBytes::File(Arc::clone(&opened.file));
         let ((mut run, rest), sort) = match sniffed(&opened.name, &bytes)? {
             Format::NativeTape => {
-                let joined = join(&bytes, opened.path.as_deref(), options)?;
+                let mut joined = join(&bytes, opened.path.as_deref(), options, kin)?;
                 // What the cache holds of a fork would outlive a change of its parent.
                 let is_fork = joined.bytes.is_stitched();
-                let cached = opened.cache_entry(options).filter(|_| !is_fork);
-                let (mut run, rest) =
-                    Self::begin_tape(opened.name, joined.bytes, Made::Recorded, cached)?;
+                let begun = match joined.known.take() {
+                    Some(known) => Begun {
+                        known,
+                        cached: None,
+                    },
+                    None if is_fork => Begun::unread(joined.bytes),
+                    None => Begun::cached(joined.bytes, opened.cache_entry(options)),
+                };
+                let (mut run, rest) = Self::begin_tape(opened.name, begun, Made::Recorded)?;
                 if let Some(path) = opened.path.as_ref().filter(|_| is_fork) {
                     // It is found by its hint as well.
                     let _ = places.note_fork(&run.header, path, &joined.ancestors);
@@ -238,7 +273,7 @@ impl Debugger {
                     .map_err(|error| OpenError::Import(Box::new(error)))?;
                 let (mut run, rest) = match tape {
                     TapeOf::Whole(bytes) => {
-                        Self::begin_tape(opened.name, bytes, Made::Imported, None)?
+                        Self::begin_tape(opened.name, Begun::unread(bytes), Made::Imported)?
                     }
                     TapeOf::Behind(import) => Self::begin_behind(opened.name, import)?,
                 };
@@ -246,9 +281,9 @@ impl Debugger {
                 ((run, rest), Sort::Whole)
             }
             Format::Empty if options.awaits_content => {
-                let nothing = TapeBytes::Memory([].into());
+                let nothing = Begun::unread(TapeBytes::Memory([].into()));
                 (
-                    Self::begin_tape(opened.name, nothing, Made::Recorded, None)?,
+                    Self::begin_tape(opened.name, nothing, Made::Recorded)?,
                     Sort::Whole,
                 )
             }
@@ -269,22 +304,22 @@ impl Debugger {
         Self::open(source, &options)
     }
 
-    /// Begins with what the cache holds of a tape, and what is still to be read of it.
+    /// Begins with what is known of a tape, and what is still to be read of it.
     fn begin_tape(
         name: String,
-        bytes: TapeBytes,
+        begun: Begun,
         made: Made,
-        mut cached: Option<CacheEntry>,
     ) -> Result<(Self, Option<Rest>), OpenError> {
-        let held = cached
-            .as_mut()
-            .and_then(|entry| entry.open::<State>(bytes.clone()));
-        let mut run = Self::unread(name, bytes, made);
-        if let Some((tape, state)) = held {
-            run.tape = tape;
-            run.state = state.into();
-        }
-        run.cached = cached;
+        let Begun {
+            known: (tape, state),
+            cached,
+        } = begun;
+        let mut run = Self {
+            tape,
+            state: state.into(),
+            cached,
+            ..Self::unread(name, TapeBytes::Memory([].into()), made)
+        };
         let rest = run.begin_to_read()?;
         run.refuse_if_nothing_is_readable()?;
         Ok((run, rest))
@@ -319,13 +354,15 @@ impl Debugger {
     fn refuse_if_nothing_is_readable(&self) -> Result<(), OpenError> {
         let events = &self.tape.index.events;
         let is_gap = |position| events.kind(position) == Some(crate::model::Kind::Gap);
-        let (problems, is_all_gaps) = (self.tape.problems(), (0..events.len()).all(is_gap));
-        match problems.first() {
-            Some(first) if is_all_gaps => Err(OpenError::NothingReadable {
+        if !(0..events.len()).all(is_gap) {
+            return Ok(());
+        }
+        match self.tape.problems().first() {
+            Some(first) => Err(OpenError::NothingReadable {
                 name: self.name.clone(),
                 first: first.to_string(),
             }),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -350,6 +387,32 @@ impl Debugger {
     /// The header of the tape.
     pub fn header(&self) -> &Header {
         &self.header
+    }
+}
+
+/// What is known of a tape before it is read.
+struct Begun {
+    known: (Tape, State),
+    /// Where it is kept once all of it is read.
+    cached: Option<CacheEntry>,
+}
+
+impl Begun {
+    fn unread(bytes: TapeBytes) -> Self {
+        Self {
+            known: (Tape::unread(bytes), State::default()),
+            cached: None,
+        }
+    }
+
+    /// What the cache holds of it.
+    fn cached(bytes: TapeBytes, mut cached: Option<CacheEntry>) -> Self {
+        let entry = cached.as_mut();
+        let held = entry.and_then(|entry| entry.open::<State>(bytes.clone()));
+        Self {
+            known: held.unwrap_or_else(|| (Tape::unread(bytes), State::default())),
+            cached,
+        }
     }
 }
 

@@ -4,15 +4,18 @@
 //! Looked at are, in this order, the files that the user named, the place that the fork's
 //! header tells, the fork's own directory, and where the parent was last seen. Only regular
 //! files are opened, and only read. A tape that is not the one the fork left is never taken
-//! for it.
+//! for it. What is known of the parent by the index cache, or because it is open, is known of
+//! the fork as well; else the parent is read once.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{OpenError, OpenOptions};
+use super::lineage::Known;
+use super::{Debugger, OpenError, OpenOptions};
 use crate::model::{Header, Parent, Problem, ProblemKind};
-use crate::tape::{Shared, TapeBytes, header_of};
+use crate::state::State;
+use crate::tape::{Shared, Tape, TapeBytes, header_of};
 
 /// Files of a directory that are looked at for a tape, at most.
 const MAX_NEIGHBOURS: usize = 1_000;
@@ -30,6 +33,8 @@ pub(super) struct Ancestor {
 #[derive(Debug)]
 pub(super) struct Joined {
     pub(super) bytes: TapeBytes,
+    /// Of a fork, what is known of it by its parent.
+    pub(super) known: Option<(Tape, State)>,
     /// What is wrong with its parents.
     pub(super) problems: Vec<Problem>,
     /// Its parent, that one's parent, and so on.
@@ -37,17 +42,19 @@ pub(super) struct Joined {
 }
 
 /// Puts what a fork shares before its own lines. Anything that is no fork stays as it is.
+/// `kin` is open and may be the parent.
 pub(super) fn join(
     bytes: &TapeBytes,
     path: Option<&Path>,
     options: &OpenOptions,
+    kin: Option<&Debugger>,
 ) -> Result<Joined, OpenError> {
     for parent in &options.parents {
         if !parent.is_file() {
             return Err(OpenError::NotFound(parent.display().to_string()));
         }
     }
-    let search = Search { options };
+    let search = Search { options, kin };
     let name = || path.map_or_else(String::new, |path| path.display().to_string());
     search
         .join(bytes, path, &mut Vec::new())
@@ -56,6 +63,7 @@ pub(super) fn join(
 
 struct Search<'a> {
     options: &'a OpenOptions,
+    kin: Option<&'a Debugger>,
 }
 
 impl Search<'_> {
@@ -68,6 +76,7 @@ impl Search<'_> {
     ) -> io::Result<Joined> {
         let alone = |problems| Joined {
             bytes: bytes.clone(),
+            known: None,
             problems,
             ancestors: Vec::new(),
         };
@@ -87,28 +96,76 @@ impl Search<'_> {
             let Some((parent, found)) = open_tape(&candidate, &link.id) else {
                 continue;
             };
-            let mut joined = self.join(&parent, Some(&candidate), children)?;
             let name = short_name(&candidate);
-            match Shared::find(joined.bytes, &name, link.seq)? {
-                Some(shared) if shared.is_of(link) => {
-                    let ancestor = Ancestor {
-                        header: found,
-                        path: candidate,
-                    };
-                    joined.ancestors.insert(0, ancestor);
-                    return Ok(Joined {
-                        bytes: shared.before(bytes)?,
-                        problems: joined.problems,
-                        ancestors: joined.ancestors,
-                    });
-                }
-                _ => changed = changed.or(Some(candidate)),
+            let mut joined = self.known_by_kin(&name, link, bytes)?;
+            if joined.is_none() {
+                joined = self.known_by_file(&candidate, (&parent, link), bytes, children)?;
             }
+            let Some(mut joined) = joined else {
+                changed = changed.or(Some(candidate));
+                continue;
+            };
+            let ancestor = Ancestor {
+                header: found,
+                path: candidate,
+            };
+            joined.ancestors.insert(0, ancestor);
+            return Ok(joined);
         }
         Ok(alone(vec![match changed {
             Some(path) => of_link(ProblemKind::BrokenReference, &was_changed(link, &path)),
             None => of_link(ProblemKind::MissingPart, &self.was_not_found(link, path)),
         }]))
+    }
+
+    /// The fork with these bytes and what it shares, if it left the run that is open.
+    fn known_by_kin(
+        &self,
+        name: &str,
+        link: &Parent,
+        own: &TapeBytes,
+    ) -> io::Result<Option<Joined>> {
+        let Some(kin) = self.kin.filter(|kin| kin.header.id == link.id) else {
+            return Ok(None);
+        };
+        let known = known_by((&kin.tape, &kin.state), name, link, own)?;
+        Ok(known.map(|known| Joined {
+            bytes: known.0.bytes.clone(),
+            known: Some(known),
+            problems: kin.parent_problems.clone(),
+            ancestors: kin.ancestors.clone(),
+        }))
+    }
+
+    /// The same, if it left the tape in this file.
+    fn known_by_file(
+        &self,
+        path: &Path,
+        (parent, link): (&TapeBytes, &Parent),
+        own: &TapeBytes,
+        children: &mut Vec<String>,
+    ) -> io::Result<Option<Joined>> {
+        let joined = self.join(parent, Some(path), children)?;
+        let begun = joined.known.or_else(|| self.cached(path, &joined.bytes));
+        let unread = || (Tape::unread(joined.bytes), State::default());
+        let (mut tape, mut state) = begun.unwrap_or_else(unread);
+        tape.read_up_to(link.seq, &mut state)?;
+        let known = known_by((&tape, &state), &short_name(path), link, own)?;
+        Ok(known.map(|known| Joined {
+            bytes: known.0.bytes.clone(),
+            known: Some(known),
+            problems: joined.problems,
+            ancestors: joined.ancestors,
+        }))
+    }
+
+    /// What the cache holds of a tape that is no fork.
+    fn cached(&self, path: &Path, bytes: &TapeBytes) -> Option<(Tape, State)> {
+        let TapeBytes::File(file) = bytes else {
+            return None;
+        };
+        let cache = self.options.places.cache.as_ref()?;
+        cache.entry(path, file)?.open(bytes.clone())
     }
 
     /// Where the parent may lie, in the order of the search.
@@ -185,6 +242,23 @@ fn was_changed(link: &Parent, path: &Path) -> String {
 /// A problem of the line that names the parent.
 fn of_link(kind: ProblemKind, message: &str) -> Problem {
     Problem::new(1, 0, kind, message)
+}
+
+/// A fork of this tape with what it shares, as far as it is known by that; `None` where this
+/// is not the tape that it left.
+fn known_by(
+    (parent, files): (&Tape, &State),
+    name: &str,
+    link: &Parent,
+    own: &TapeBytes,
+) -> io::Result<Option<(Tape, State)>> {
+    let shared = Shared::of(parent, name, link.seq)?;
+    let Some(shared) = shared.filter(|shared| shared.is_of(link)) else {
+        return Ok(None);
+    };
+    let tape = parent.known_fork(&shared, shared.before(own)?)?;
+    let state = files.cut(&tape.index);
+    Ok(Some((tape, state)))
 }
 
 /// The tape with this id, if it lies there.

@@ -11,6 +11,20 @@ use crate::tape::{Index, IndexSink, Indexed, Record};
 
 impl IndexSink for State {
     fn indexed(&mut self, index: &mut Index, event: Indexed, record: Option<&Record<'_>>) {
+        self.apply(index, event, record);
+        self.note_growth(event.position);
+    }
+
+    fn caught_up(&mut self) {
+        for branch in &mut self.branches {
+            branch.log.settle();
+        }
+        self.below.settle();
+    }
+}
+
+impl State {
+    fn apply(&mut self, index: &mut Index, event: Indexed, record: Option<&Record<'_>>) {
         self.follow_branches(index);
         let Some(record) = record else {
             self.suspect_all(event.view, event.position);
@@ -58,13 +72,6 @@ impl IndexSink for State {
             Op::Chmod => self.chmod(event, path, head),
             Op::Observe => self.observe(index, event, path, head),
         }
-    }
-
-    fn caught_up(&mut self) {
-        for branch in &mut self.branches {
-            branch.log.settle();
-        }
-        self.below.settle();
     }
 }
 
@@ -138,7 +145,7 @@ impl State {
             return None;
         }
         let subtree = self.paths.subtree(path);
-        self.looked_at += subtree.len();
+        self.looked_at += subtree.len() - 1;
         Some(subtree)
     }
 

@@ -33,6 +33,35 @@ impl Default for Below {
 }
 
 impl Below {
+    /// What was below the first so many paths before an event. `is_there` says of each whether
+    /// it was there by itself.
+    pub(super) fn cut(
+        &self,
+        position: u32,
+        paths: &PathTable,
+        is_there: impl Fn(PathId) -> bool,
+    ) -> Self {
+        let mut counts = vec![0; paths.len()];
+        // What is below a directory was named after it.
+        let mut ids: Vec<PathId> = paths.ids().collect();
+        while let Some(id) = ids.pop() {
+            let count = counts.get(id.index()).copied().unwrap_or(0);
+            if (count > 0 || is_there(id))
+                && let Some(above) = paths.parent(id)
+                && let Some(count) = counts.get_mut(above.index())
+            {
+                *count += 1;
+            }
+        }
+        let seen = self.seen.iter().take(paths.len());
+        Self {
+            counts: counts.into(),
+            turns: self.turns.cut(position, paths.len()),
+            // What was seen later tells that one had to look then: so one looks before now.
+            seen: seen.map(|seen| (*seen).min(position)).collect(),
+        }
+    }
+
     /// Whether anything is below a directory after so many events of the main line; `None`
     /// where one has to look.
     pub(super) fn is_any(&self, directory: PathId, position: u32) -> Option<bool> {

@@ -12,6 +12,7 @@ impl Keep for State {
         self.directories.write(out);
         out.column(&self.filled);
         self.below.write(out);
+        out.column(&self.grown);
         out.column(&[self.looked_at as u64, self.branches.len() as u64]);
         for branch in &self.branches {
             branch.write(out);
@@ -23,6 +24,7 @@ impl Keep for State {
         let directories = Directories::read(from);
         let filled = from.column();
         let below = Below::read(from);
+        let grown = from.column();
         let [looked_at, branches] = from.numbers::<u64, 2>();
         let branches = (0..branches).map_while(|_| {
             let branch = Branch::read(from);
@@ -35,6 +37,7 @@ impl Keep for State {
             below,
             branches: branches.collect(),
             looked_at: looked_at as usize,
+            grown,
         }
     }
 }

@@ -106,6 +106,41 @@ impl Lists {
         self.held += 1;
     }
 
+    /// The numbers below this one, of the first so many paths; all others have none.
+    pub(super) fn cut(&self, end: u32, paths: usize) -> Self {
+        let mut numbers = Vec::new();
+        let mut cut = |run: &Run| {
+            let start = run.start as usize;
+            let list = self.numbers.get(start..start + run.len as usize);
+            let list = list.unwrap_or_default();
+            let before = match list.last() {
+                Some(last) if *last < end => list.len(),
+                _ => list.partition_point(|number| *number < end),
+            };
+            let start = numbers.len() as u32;
+            numbers.extend_from_slice(list.get(..before).unwrap_or_default());
+            let len = before as u32;
+            Run {
+                start,
+                len,
+                room: len,
+            }
+        };
+        let runs = match &self.runs {
+            Runs::Dense(runs) => Runs::Dense(runs.iter().take(paths).map(cut).collect()),
+            Runs::Sparse(runs) => {
+                let known = runs.iter().filter(|(path, _)| path.index() < paths);
+                let cut = known.map(|(path, run)| (*path, cut(run)));
+                Runs::Sparse(cut.filter(|(_, run)| run.len > 0).collect())
+            }
+        };
+        Self {
+            held: numbers.len(),
+            numbers: numbers.into(),
+            runs,
+        }
+    }
+
     /// Gives back what no list uses, where that is worth the copy.
     pub(super) fn settle(&mut self) {
         if self.numbers.len() > self.held + self.held / 8 + SMALL {

@@ -104,6 +104,18 @@ impl Log {
         rows.iter().map(|[_, path, _]| PathId(*path))
     }
 
+    /// The entries before an event, of the first so many paths; all others have none.
+    pub(super) fn cut(&self, position: u32, paths: usize) -> Self {
+        let len = self.before(position);
+        let end = len as u32;
+        let elsewhere = self.elsewhere.partition_point(|[number, _]| *number < end);
+        Self {
+            rows: self.rows.cut(len),
+            elsewhere: self.elsewhere.cut(elsewhere),
+            lists: self.lists.cut(end, paths),
+        }
+    }
+
     /// Gives back what is not needed when nothing more comes for a while.
     pub(super) fn settle(&mut self) {
         self.lists.settle();

@@ -14,6 +14,12 @@ use crate::tape::cache::{Keep, Reader, Writer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathId(pub(super) u32);
 
+impl PathId {
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 const NONE: u32 = u32::MAX;
 
 /// Paths as a tree: the workspace root, the root of what lies outside it, and below them
@@ -117,6 +123,34 @@ impl PathTable {
             hash(parent, name_in(nodes, names, *id))
         });
         PathId(id)
+    }
+
+    /// The first nodes: the table as it was when it had so many.
+    pub(super) fn cut(&self, len: usize) -> Self {
+        let mut nodes = self.nodes.get(..len).unwrap_or(&self.nodes).to_vec();
+        for node in &mut nodes {
+            node.first_child = NONE;
+        }
+        // A child comes before those that were there.
+        for id in 2..nodes.len() {
+            let parent = nodes.get(id).map_or(NONE, |node| node.parent);
+            let parent = nodes.get_mut(parent as usize);
+            let next = parent.map_or(NONE, |parent| {
+                std::mem::replace(&mut parent.first_child, id as u32)
+            });
+            if let Some(node) = nodes.get_mut(id) {
+                node.next_sibling = next;
+            }
+        }
+        let names = nodes.last().map_or(0, |last| last.name_end as usize);
+        let mut by_name = self.by_name.clone();
+        by_name.retain(|id| (*id as usize) < nodes.len());
+        Self {
+            names: self.names.get(..names).unwrap_or_default().to_vec(),
+            nodes,
+            by_name,
+            ranks: OnceLock::new(),
+        }
     }
 
     /// The path of a node; `None` for the roots.

@@ -21,7 +21,8 @@ use crate::tape::{Index, Indexed, Record};
 /// branch, names them by their hash alone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directories {
-    texts: HashMap<BlobHash, Arc<[u8]>>,
+    /// Each with the first snapshot that it travelled with.
+    texts: HashMap<BlobHash, (u32, Arc<[u8]>)>,
     /// Lines of all of them: names of files.
     lines: usize,
 }
@@ -33,12 +34,21 @@ impl Directories {
     }
 
     /// Takes a text, unless it is damaged.
-    fn take(&mut self, hash: BlobHash, text: Arc<[u8]>) {
+    fn take(&mut self, hash: BlobHash, text: Arc<[u8]>, position: u32) {
         if BlobHash::of(&text) == hash
             && let hash_map::Entry::Vacant(place) = self.texts.entry(hash)
         {
             self.lines += memchr::memchr_iter(b'\n', &text).count();
-            place.insert(text);
+            place.insert((position, text));
+        }
+    }
+
+    /// Those that travelled before an event: so many lines.
+    pub(super) fn cut(&self, position: u32, lines: usize) -> Self {
+        let before = self.texts.iter().filter(|(_, (at, _))| *at < position);
+        Self {
+            texts: before.map(|(hash, text)| (*hash, text.clone())).collect(),
+            lines,
         }
     }
 }
@@ -53,18 +63,35 @@ pub(super) struct Told {
     proven: HashMap<PathId, BlobHash>,
 }
 
+impl Told {
+    /// What it says as far as it was said before an event. What a later snapshot says is not
+    /// taken back: then nothing is known to be as it was.
+    pub(super) fn cut(&self, position: u32) -> Self {
+        if self.position < position {
+            self.clone()
+        } else {
+            Self::default()
+        }
+    }
+}
+
 impl Keep for Directories {
     fn write(&self, out: &mut Writer<'_>) {
         let texts: Vec<_> = self.texts.iter().collect();
         let hashes = texts.iter().map(|(hash, _)| *hash.as_bytes());
         out.column(&hashes.collect::<Vec<_>>());
-        out.lists(texts.iter().map(|(_, text)| &***text));
+        let positions = texts.iter().map(|(_, (position, _))| *position);
+        out.column(&positions.collect::<Vec<_>>());
+        out.lists(texts.iter().map(|(_, (_, text))| &**text));
         out.column(&[self.lines as u64]);
     }
 
     fn read(from: &mut Reader) -> Self {
         let hashes = from.column::<[u8; 32]>();
+        let positions = from.column::<u32>();
         let texts: Vec<Arc<[u8]>> = from.lists().collect();
+        from.require(hashes.len() == positions.len() && hashes.len() == texts.len());
+        let texts = positions.iter().copied().zip(texts);
         let [lines] = from.numbers::<u64, 1>();
         let hashes = hashes.iter().copied().map(BlobHash::from_digest);
         Self {
@@ -117,7 +144,7 @@ impl State {
         }
         let mut directories = std::mem::take(&mut self.directories);
         for (hash, text) in snapshot_directories(&line) {
-            directories.take(hash, text);
+            directories.take(hash, text, event.position);
         }
         let mut proof = Proof {
             state: self,
@@ -178,7 +205,7 @@ struct Proof<'a> {
     state: &'a mut State,
     index: &'a mut Index,
     event: Indexed,
-    texts: &'a HashMap<BlobHash, Arc<[u8]>>,
+    texts: &'a HashMap<BlobHash, (u32, Arc<[u8]>)>,
     proven: HashMap<PathId, BlobHash>,
     /// Directories to be looked at yet, with the depth of what is in them.
     pending: Vec<(PathId, BlobHash, usize)>,
@@ -223,7 +250,7 @@ impl Proof<'_> {
 
     /// What is in a directory, unless it cannot be read or leads too far.
     fn entries(&mut self, hash: &BlobHash, depth: usize) -> Option<DirectoryEntries> {
-        let text = self.texts.get(hash)?;
+        let (_, text) = self.texts.get(hash)?;
         let entries = decode_directory(text).ok()?;
         self.names_left = self.names_left.checked_sub(entries.len())?;
         (depth <= TapePath::MAX_DEPTH).then_some(entries)

@@ -21,7 +21,13 @@ pub struct State {
     pub(super) below: Below,
     /// Paths that events looked at below those they name.
     pub(super) looked_at: usize,
+    /// How much there was of what has no place of its own, whenever it became more.
+    pub(super) grown: Column<Grown>,
 }
+
+/// An event, and what there was behind it: paths, lines of directories, and paths that were
+/// looked at, these in two halves.
+pub(super) type Grown = [u32; 5];
 
 /// What happened on one branch.
 #[derive(Clone, Debug)]
@@ -35,7 +41,7 @@ pub(super) struct Branch {
     /// Events after which a path or what is below it may have been written.
     pub(super) path_suspects: HashMap<PathId, Vec<u32>>,
     /// Which path each of these named, in order.
-    suspect_order: Vec<(u32, PathId)>,
+    pub(super) suspect_order: Vec<(u32, PathId)>,
     /// Events that proved the whole tree.
     pub(super) proofs: Vec<u32>,
     /// Savepoints by name, the latest last.
@@ -54,7 +60,7 @@ impl Branch {
         Self::of(Some(parent), Log::sparse())
     }
 
-    fn of(parent: Option<(u16, u32)>, log: Log) -> Self {
+    pub(super) fn of(parent: Option<(u16, u32)>, log: Log) -> Self {
         Self {
             parent,
             log,

@@ -11,8 +11,10 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::Tape;
+use super::index::BlobId;
+use super::wire::Enc;
 use super::wire::v1::{BlobParts, decode_blob};
-use crate::model::BlobHash;
+use crate::model::{BlobHash, Body, Content};
 
 /// The largest blob that is read: 1 GiB.
 pub const MAX_BLOB: u64 = 1 << 30;
@@ -85,6 +87,48 @@ impl Tape {
             BlobParts::Splice { base, at, del, ins } => Some(Splice { base, at, del, ins }),
             BlobParts::Whole(_) | BlobParts::Zstd(_) => None,
         }
+    }
+
+    /// How many splices lead from a blob to a whole one; of a longer chain than is allowed,
+    /// no more than that.
+    pub(super) fn chain(&self, hash: &BlobHash) -> usize {
+        let base = |hash: &BlobHash| {
+            let blobs = &self.index.blobs;
+            let position = blobs.position(blobs.find(hash)?)?;
+            let told = self.with_head(position, |head| (head.enc, head.base_hash()));
+            let (enc, base) = told.ok()?.ok()?;
+            base.filter(|_| enc == Enc::Splice)
+        };
+        std::iter::successors(base(hash), base)
+            .take(MAX_CHAIN)
+            .count()
+    }
+
+    /// The hash and the length of a blob, from the line that holds it, or that named it.
+    pub fn blob_head(&self, id: BlobId, named_at: u32) -> (Option<BlobHash>, Option<u64>) {
+        let blobs = &self.index.blobs;
+        let positions = [blobs.position(id), Some(named_at)];
+        for position in positions.into_iter().flatten() {
+            let told = self.with_head(position, |head| (head.blob_hash(), head.len));
+            let Ok(Ok((hash, len))) = told else { continue };
+            if let Some(hash) = hash
+                && blobs.find(&hash) == Some(id)
+            {
+                return (Some(hash), len);
+            }
+            // Written by hand: the event names no hash, its content does.
+            let content = match self.event(position).map(|event| event.body) {
+                Ok(Body::File(change)) => change.content,
+                Ok(Body::Blob(content)) => content,
+                _ => continue,
+            };
+            if let Content::Blob { hash, len, .. } = content
+                && blobs.find(&hash) == Some(id)
+            {
+                return (Some(hash), Some(len));
+            }
+        }
+        (None, None)
     }
 
     fn decode(&self, hash: &BlobHash) -> Result<Vec<u8>, BlobError> {

@@ -4,16 +4,17 @@
 //! user's directories; here its bytes are given. Nothing is written, and the parent is only
 //! read.
 
+mod known;
+
 use std::io;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::TapeBytes;
 use super::compact::CompactRemark;
-use super::index::{Index, IndexSink, Indexed};
 use super::lines::{read_line, to_text};
 use super::open::Tape;
-use super::scan::{Record, ScanEnd, is_event};
+use super::scan::is_event;
 use super::stitched::{Dropped, Piece, Stitched};
 use super::wire::v1::{decode_event, parse_record};
 use crate::model::{Body, Header, LineHash, Parent, Seq};
@@ -22,6 +23,8 @@ use crate::model::{Body, Header, LineHash, Parent, Seq};
 #[derive(Clone, Debug)]
 pub struct Shared {
     pieces: Vec<Piece>,
+    /// Bytes of the parent, behind its header's line, of which nothing is left out.
+    unbroken: Range<u64>,
     dropped: Dropped,
     id: String,
     seq: Seq,
@@ -49,7 +52,11 @@ impl Shared {
         }
         let name: Arc<str> = name.into();
         let mut pieces = Vec::new();
+        let mut unbroken = start..start;
         for range in without_later(parent, seq, last, start..end + 1)? {
+            if range.start == start {
+                unbroken.end = range.end;
+            }
             pieces.extend(Piece::of(&parent.bytes, &name, range)?);
         }
         let dropped = match &parent.bytes {
@@ -58,6 +65,7 @@ impl Shared {
         };
         Ok(Some(Self {
             pieces,
+            unbroken,
             dropped,
             id: header.header.id,
             seq,
@@ -68,7 +76,9 @@ impl Shared {
 
     /// The same, of a tape that was not read yet: it is read as far as the event.
     pub fn find(parent: TapeBytes, name: &str, seq: Seq) -> io::Result<Option<Self>> {
-        Self::of(&read_up_to(parent, seq)?, name, seq)
+        let mut parent = Tape::unread(parent);
+        parent.read_up_to(seq, &mut ())?;
+        Self::of(&parent, name, seq)
     }
 
     /// Whether these are the lines that a fork of this parent shares.
@@ -154,59 +164,18 @@ fn without_later(
     let events = &tape.index.events;
     let mut ranges = Vec::new();
     let mut from = range.start;
-    if events.highest().is_some_and(|highest| highest > seq.0) {
-        for position in 1..last {
-            let is_later = |position: u32| events.seq(position) > seq;
-            let (Some(event), Some(next)) = (events.get(position), events.get(position + 1)) else {
-                continue;
-            };
-            let end = tape.bytes.line_end(event.offset)? + 1;
-            if !is_later(position) || event.offset < from || next.offset < end {
-                continue;
-            }
-            ranges.push(from..event.offset);
-            from = end;
+    for position in events.above(seq, last).flatten().filter(|at| *at > 0) {
+        let (Some(event), Some(next)) = (events.get(position), events.get(position + 1)) else {
+            continue;
+        };
+        let end = tape.bytes.line_end(event.offset)? + 1;
+        if event.offset < from || next.offset < end {
+            continue;
         }
+        ranges.push(from..event.offset);
+        from = end;
     }
     ranges.push(from..range.end);
     ranges.retain(|range| !range.is_empty());
     Ok(ranges)
-}
-
-fn read_up_to(bytes: TapeBytes, seq: Seq) -> io::Result<Tape> {
-    let mut tape = Tape::unread(bytes);
-    let (mut growth, mut blocks) = tape.grow()?;
-    let mut sink = UpTo {
-        seq,
-        is_there: false,
-    };
-    while let Some(block) = blocks.next_block()? {
-        if tape.take(&mut growth, &block, &mut sink).is_break() {
-            // Not settled: what stands behind is none of the fork's business.
-            return Ok(tape);
-        }
-        blocks.give_back(block);
-    }
-    tape.settle(growth, &mut ());
-    Ok(tape)
-}
-
-/// Breaks a reading off behind an event.
-struct UpTo {
-    seq: Seq,
-    is_there: bool,
-}
-
-impl IndexSink for UpTo {
-    fn indexed(&mut self, index: &mut Index, indexed: Indexed, record: Option<&Record<'_>>) {
-        self.is_there |= record.is_some() && index.events.seq(indexed.position) == self.seq;
-    }
-
-    fn line(&mut self, _: &[u8], _: ScanEnd) -> ControlFlow<()> {
-        if self.is_there {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    }
 }

@@ -8,6 +8,7 @@ mod agents;
 mod blob_table;
 mod branches;
 mod calls;
+mod cut;
 mod distances;
 mod enter;
 mod events;
@@ -27,6 +28,10 @@ pub use events::{EventEntry, Events};
 pub use pass::{Growth, IndexSink, Indexed};
 pub use steps::{Lane, StepEntry, StepFlags, Steps};
 pub use totals::StepTotal;
+
+pub(super) use calls::Returned;
+pub(super) use cut::Cut;
+pub(super) use events::Standing;
 
 use crate::model::{BlobHash, Problem, StepNumber};
 use crate::tape::stitched::Dropped;
@@ -86,6 +91,8 @@ pub struct Index {
     last_was_orphan: bool,
     /// There are more branches or agents than can be told apart.
     is_crowded: bool,
+    /// A transaction ended again behind its end.
+    has_ended_twice: bool,
 }
 
 impl Default for Index {
@@ -97,6 +104,7 @@ impl Default for Index {
                 "main".to_owned(),
                 BranchKind::Line,
                 None,
+                0,
                 0,
             )],
             agents: vec![AgentEntry::default()],
@@ -112,6 +120,7 @@ impl Default for Index {
             kept_from: 0,
             last_was_orphan: false,
             is_crowded: false,
+            has_ended_twice: false,
         }
     }
 }
@@ -189,9 +198,10 @@ impl Index {
         self.steps.flag(step, StepFlags::OUTSIDE);
     }
 
-    /// The number of a blob that a snapshot lists.
+    /// The number of a blob that the snapshot lists that is the last event.
     pub(crate) fn name_blob(&mut self, hash: &BlobHash) -> BlobId {
-        self.blobs.list(hash.prefix())
+        let position = self.events.len().saturating_sub(1);
+        self.blobs.list(hash.prefix(), position)
     }
 
     /// The step that was open on a line after `position` events: the last one on it that

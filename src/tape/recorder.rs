@@ -50,6 +50,7 @@
 
 mod budget;
 mod clock;
+mod files;
 mod flusher;
 mod fork;
 mod lock;
@@ -65,6 +66,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clock::{Clock, now};
+pub use files::{Behind, Files, LastFile};
 pub use options::{OnFailure, RecordError, RecorderOptions, SnapshotPolicy, SyncPolicy, Untimed};
 pub(super) use resume::remember;
 use sink::{Sink, open_error};
@@ -351,7 +353,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// What is at a path, as an event with this head sees it and as far as the tape says.
+    /// What is at a path, as an event with this head sees it and as far as the tape says. Of
+    /// what a fork shares, this knows nothing: who knows its parent does.
     pub fn node(&self, head: &Head, path: &TapePath) -> Option<&Node> {
         let without = self.path_of(path);
         let path = without.as_ref().unwrap_or(path);
@@ -376,7 +379,8 @@ impl Recorder {
         without.unwrap_or_else(|| target.to_vec())
     }
 
-    /// The workspace on the main line, as far as the tape says.
+    /// The workspace on the main line, as far as the tape says; of a fork nothing, as
+    /// [`node`](Self::node).
     pub fn workspace(&self) -> Option<&Directory> {
         self.written.manifest.workspace(None)
     }

@@ -53,6 +53,21 @@ impl<T: Pod> Column<T> {
         &mut self.memory
     }
 
+    /// The first of these numbers; where they lie in a file, they stay there.
+    pub(crate) fn cut(&self, len: usize) -> Self {
+        let len = len.min(self.deref().len());
+        let mapped = self.mapped.as_ref().map(|mapped| Mapped {
+            map: Arc::clone(&mapped.map),
+            bytes: mapped.bytes.start..mapped.bytes.start + len * size_of::<T>(),
+            numbers: PhantomData,
+        });
+        let memory = self.memory.get(..len).unwrap_or_default();
+        Self {
+            memory: memory.to_vec(),
+            mapped: mapped.filter(|_| len > 0),
+        }
+    }
+
     #[cold]
     fn bring(&mut self) {
         self.memory = self.to_vec();

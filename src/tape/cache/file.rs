@@ -25,7 +25,7 @@ use super::writing::Writing;
 
 const MAGIC: u64 = 0x6a75_6b65_626f_7869;
 /// Counts up whenever the columns or their order become others.
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 /// Bytes before the first column.
 const PREAMBLE: u64 = 40;
 /// Bytes of it that the checksum does not cover.

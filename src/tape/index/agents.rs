@@ -12,6 +12,8 @@ pub struct AgentEntry {
     pub parent: u16,
     /// The event that says that it begins, if one does.
     pub start: Option<u32>,
+    /// The event that named it first.
+    pub(super) named_at: u32,
     /// Its steps; of the main agent, none are listed.
     stretches: Vec<AgentStretch>,
 }
@@ -28,11 +30,26 @@ pub struct AgentStretch {
 }
 
 impl AgentEntry {
-    pub(super) fn new(name: String, parent: u16) -> Self {
+    pub(super) fn new(name: String, parent: u16, named_at: u32) -> Self {
         Self {
             name,
             parent,
+            named_at,
             ..Self::default()
+        }
+    }
+
+    /// The agent as it was after so many events, when each line had so many steps.
+    pub(super) fn cut(&self, len: u32, steps_on: impl Fn(u16) -> u32) -> Self {
+        let before = |stretch: &AgentStretch| {
+            let last = StepNumber(stretch.last.0.min(steps_on(stretch.line)));
+            (stretch.first <= last).then_some(AgentStretch { last, ..*stretch })
+        };
+        Self {
+            name: self.name.clone(),
+            start: self.start.filter(|start| *start < len),
+            stretches: self.stretches.iter().filter_map(before).collect(),
+            ..*self
         }
     }
 
@@ -59,7 +76,8 @@ impl Keep for Vec<AgentEntry> {
         let row = |agent: &AgentEntry| {
             let [has_start, start] = agent.start.map_or([0; 2], |start| [1, start]);
             let stretches = agent.stretches.len() as u32;
-            [u32::from(agent.parent), has_start, start, stretches]
+            let parent = u32::from(agent.parent);
+            [parent, has_start, start, agent.named_at, stretches]
         };
         out.column(&self.iter().map(row).collect::<Vec<_>>());
         let stretches = self.iter().flat_map(|agent| &agent.stretches);
@@ -69,7 +87,7 @@ impl Keep for Vec<AgentEntry> {
 
     fn read(from: &mut Reader) -> Self {
         let names: Vec<Box<[u8]>> = from.lists().collect();
-        let rows = from.column::<[u32; 4]>();
+        let rows = from.column::<[u32; 5]>();
         let stretches = from.column::<[u32; 3]>();
         from.require(names.len() == rows.len());
         let mut stretches = stretches.iter().map(|[line, first, last]| AgentStretch {
@@ -77,12 +95,13 @@ impl Keep for Vec<AgentEntry> {
             first: StepNumber(*first),
             last: StepNumber(*last),
         });
-        let agent = |(name, row): (Box<[u8]>, &[u32; 4])| {
-            let [parent, has_start, start, count] = *row;
+        let agent = |(name, row): (Box<[u8]>, &[u32; 5])| {
+            let [parent, has_start, start, named_at, count] = *row;
             AgentEntry {
                 name: String::from_utf8_lossy(&name).into_owned(),
                 parent: parent as u16,
                 start: (has_start == 1).then_some(start),
+                named_at,
                 stretches: stretches.by_ref().take(count as usize).collect(),
             }
         };

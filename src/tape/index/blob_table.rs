@@ -31,8 +31,8 @@ pub struct BlobTable {
     here: Column<u64>,
     /// Of other numbers, the event that holds the bytes.
     elsewhere: HashMap<u32, u32, FixedState>,
-    /// Blobs that a snapshot was the first to name.
-    listed: u32,
+    /// Of each blob that a snapshot was the first to name, that snapshot.
+    listed: Column<u32>,
 }
 
 /// The prefix of no blob; one that has it is taken for its neighbour.
@@ -71,11 +71,48 @@ impl BlobTable {
     }
 
     /// The number of a blob that a snapshot lists.
-    pub(super) fn list(&mut self, prefix: u64) -> BlobId {
-        let next = BlobId(u32::MAX - self.listed);
+    pub(super) fn list(&mut self, prefix: u64, position: u32) -> BlobId {
+        let next = BlobId(u32::MAX - self.listed.len() as u32);
         let id = self.seek_or_enter(prefix, next);
-        self.listed += u32::from(id == next);
+        if id == next {
+            self.listed.to_mut().push(position);
+        }
         id
+    }
+
+    /// The table as it was after so many events.
+    pub(super) fn cut(&self, len: u32) -> Self {
+        let listed = self.listed.partition_point(|position| *position < len);
+        let lowest_listed = u32::MAX - listed as u32;
+        let is_known = |number: u32| number < len || number > lowest_listed;
+        let slots = self
+            .prefixes
+            .iter()
+            .copied()
+            .zip(self.numbers.iter().copied());
+        let known = slots.filter(|(key, number)| *key != FREE && is_known(*number));
+        let known: Vec<(u64, u32)> = known.collect();
+        let mut here = self.here.cut((len as usize).div_ceil(64));
+        if here.len() * 64 > len as usize
+            && let Some(last) = here.to_mut().last_mut()
+        {
+            *last &= (1 << (len % 64)) - 1;
+        }
+        let elsewhere = self.elsewhere.iter();
+        let elsewhere = elsewhere.filter(|(number, at)| is_known(**number) && **at < len);
+        let mut cut = Self {
+            len: known.len(),
+            here,
+            elsewhere: elsewhere.map(|(number, at)| (*number, *at)).collect(),
+            listed: self.listed.cut(listed),
+            ..Self::default()
+        };
+        let mut slots = 0;
+        while cut.len * 5 > slots * 4 {
+            slots = larger(slots);
+        }
+        cut.fill(slots, known.into_iter());
+        cut
     }
 
     /// Notes that the event at this position holds the bytes. The first one counts.
@@ -143,10 +180,17 @@ impl BlobTable {
     /// the order of what is mapped to them, so both tables are gone through from start to end.
     #[cold]
     fn grow(&mut self) {
-        let slots = (self.prefixes.len() / 4 * 5).max(FIRST);
-        let prefixes = std::mem::replace(&mut self.prefixes, vec![FREE; slots].into());
-        let numbers = std::mem::replace(&mut self.numbers, vec![0; slots].into());
-        for (key, number) in prefixes.iter().copied().zip(numbers.iter().copied()) {
+        let slots = larger(self.prefixes.len());
+        let prefixes = std::mem::take(&mut self.prefixes);
+        let numbers = std::mem::take(&mut self.numbers);
+        self.fill(slots, prefixes.iter().copied().zip(numbers.iter().copied()));
+    }
+
+    /// Becomes a table of so many slots, with those of these that are taken.
+    fn fill(&mut self, slots: usize, taken: impl Iterator<Item = (u64, u32)>) {
+        self.prefixes = vec![FREE; slots].into();
+        self.numbers = vec![0; slots].into();
+        for (key, number) in taken {
             if key != FREE
                 && let Err(free) = self.seek(key)
             {
@@ -156,11 +200,17 @@ impl BlobTable {
     }
 }
 
+const fn larger(slots: usize) -> usize {
+    let more = slots / 4 * 5;
+    if more > FIRST { more } else { FIRST }
+}
+
 impl Keep for BlobTable {
     fn write(&self, out: &mut Writer<'_>) {
         out.column(&self.prefixes);
         out.column(&self.numbers);
-        out.column(&[self.len as u64, u64::from(self.listed)]);
+        out.column(&[self.len as u64]);
+        out.column(&self.listed);
         out.column(&self.here);
         out.pairs(self.elsewhere.iter().map(|(number, at)| (*number, *at)));
     }
@@ -168,7 +218,8 @@ impl Keep for BlobTable {
     fn read(from: &mut Reader) -> Self {
         let prefixes = from.column();
         let numbers = from.column();
-        let [len, listed] = from.numbers::<u64, 2>();
+        let [len] = from.numbers::<u64, 1>();
+        let listed = from.column();
         // There is always a free slot, where a search ends.
         let is_sound = prefixes.is_empty() || len < prefixes.len() as u64;
         from.require(is_sound && prefixes.len() == numbers.len());
@@ -178,7 +229,7 @@ impl Keep for BlobTable {
             len: len as usize,
             here: from.column(),
             elsewhere: from.pairs().collect(),
-            listed: listed as u32,
+            listed,
         }
     }
 }
@@ -217,7 +268,7 @@ mod tests {
                 let prefix = if prefix < 9 { prefix } else { prefix.wrapping_mul(u64::MAX / 2000) };
                 let position = position as u32;
                 let id = match by {
-                    0 => table.list(prefix),
+                    0 => table.list(prefix, position),
                     _ => table.name(prefix, position),
                 };
                 // Zero is taken for one.

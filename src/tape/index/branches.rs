@@ -23,6 +23,8 @@ pub struct BranchEntry {
     pub kind: BranchKind,
     /// The branch it left, and how many events had happened.
     pub parent: Option<(u16, u32)>,
+    /// The event that named it first.
+    pub(super) named_at: u32,
     /// Of a line: the steps it shares with its parent.
     pub inherited: u32,
     /// Its own steps as runs: the number of the first, the index's number of the first, how many.
@@ -35,15 +37,35 @@ impl BranchEntry {
         name: String,
         kind: BranchKind,
         parent: Option<(u16, u32)>,
+        named_at: u32,
         inherited: u32,
     ) -> Self {
         Self {
             name,
             kind,
             parent,
+            named_at,
             inherited,
             runs: Vec::new(),
             own: 0,
+        }
+    }
+
+    /// The branch as it was when the index had so many steps.
+    pub(super) fn cut(&self, steps: u32) -> Self {
+        let before = self.runs.partition_point(|(_, step, _)| *step < steps);
+        let mut runs = self.runs.get(..before).unwrap_or_default().to_vec();
+        if let Some((_, step, count)) = runs.last_mut() {
+            *count = (*count).min(steps - *step);
+        }
+        let own = runs
+            .last()
+            .map_or(0, |(number, _, count)| number + count - 1 - self.inherited);
+        Self {
+            name: self.name.clone(),
+            runs,
+            own,
+            ..*self
         }
     }
 
@@ -119,7 +141,11 @@ impl Keep for Vec<BranchEntry> {
                 .map_or((NO_PARENT, 0), |(parent, left)| (u32::from(parent), left));
             let is_line = u32::from(branch.kind == BranchKind::Line);
             let runs = branch.runs.len() as u32;
-            [is_line, parent, left, branch.inherited, branch.own, runs]
+            let named_at = branch.named_at;
+            let steps = [branch.inherited, branch.own, runs];
+            [
+                is_line, parent, left, named_at, steps[0], steps[1], steps[2],
+            ]
         };
         out.column(&self.iter().map(row).collect::<Vec<_>>());
         let runs = self.iter().flat_map(|branch| &branch.runs);
@@ -129,14 +155,14 @@ impl Keep for Vec<BranchEntry> {
 
     fn read(from: &mut Reader) -> Self {
         let names: Vec<Box<[u8]>> = from.lists().collect();
-        let rows = from.column::<[u32; 6]>();
+        let rows = from.column::<[u32; 7]>();
         let all_runs = from.column::<[u32; 3]>();
         from.require(names.len() == rows.len());
         let mut runs = all_runs
             .iter()
             .map(|[number, step, count]| (*number, *step, *count));
-        let branch = |(name, row): (Box<[u8]>, &[u32; 6])| {
-            let [is_line, parent, left, inherited, own, count] = *row;
+        let branch = |(name, row): (Box<[u8]>, &[u32; 7])| {
+            let [is_line, parent, left, named_at, inherited, own, count] = *row;
             BranchEntry {
                 name: String::from_utf8_lossy(&name).into_owned(),
                 kind: if is_line == 1 {
@@ -145,6 +171,7 @@ impl Keep for Vec<BranchEntry> {
                     BranchKind::Transaction
                 },
                 parent: (parent != NO_PARENT).then_some((parent as u16, left)),
+                named_at,
                 inherited,
                 runs: runs.by_ref().take(count as usize).collect(),
                 own,

@@ -10,7 +10,7 @@ use crate::tape::cache::{Keep, Reader, Writer};
 use crate::tape::wire::Text;
 
 /// Calls that have returned and still find their step.
-const RETURNED: usize = 64;
+pub(super) const RETURNED: usize = 64;
 
 /// Calls that still find their step.
 ///
@@ -24,6 +24,19 @@ pub(super) struct Calls {
     running: HashMap<Id, u32, FixedState>,
     /// Those that have, the last one last.
     returned: VecDeque<Call>,
+    /// An id began a call before the one that it named had returned.
+    is_ambiguous: bool,
+}
+
+/// A call that has returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::tape) struct Returned {
+    /// Its line.
+    pub(in crate::tape) line: u16,
+    /// Its id, as it stands on the tape.
+    pub(in crate::tape) id: Vec<u8>,
+    /// Its step.
+    pub(in crate::tape) step: u32,
 }
 
 /// A call by its line and its id.
@@ -50,8 +63,8 @@ impl Calls {
     /// A call begins. An id that is used again means the new call from now on.
     pub(super) fn begin(&mut self, line: u16, call: Text<'_>, step: u32) {
         let id = IdRef(line, call.as_inside());
-        if !self.running.is_empty() {
-            self.running.remove(&id);
+        if !self.running.is_empty() && self.running.remove(&id).is_some() {
+            self.is_ambiguous = true;
         }
         let spare = if self.returned.len() > RETURNED {
             self.returned.pop_front()
@@ -65,10 +78,36 @@ impl Calls {
             id: Id(line, name),
             step,
         };
-        if let Some(older) = self.newest.replace(begun)
-            && !id.equivalent(&older.id)
-        {
-            self.running.insert(older.id, older.step);
+        if let Some(older) = self.newest.replace(begun) {
+            if id.equivalent(&older.id) {
+                self.is_ambiguous = true;
+            } else {
+                self.running.insert(older.id, older.step);
+            }
+        }
+    }
+
+    /// Whether which calls were running at an earlier place can no longer be told.
+    pub(super) const fn is_ambiguous(&self) -> bool {
+        self.is_ambiguous
+    }
+
+    /// The calls as they were before the first of so many steps whose events stand all behind
+    /// it. These had returned by then, the last one last.
+    pub(super) fn cut(&self, steps: u32, returned: Vec<Returned>) -> Self {
+        let newest = self.newest.iter().map(|call| (&call.id, call.step));
+        let running = self.running.iter().map(|(id, step)| (id, *step));
+        let begun_before = |(_, step): &(&Id, u32)| *step < steps;
+        let running = newest.chain(running).filter(begun_before);
+        let call = |call: Returned| Call {
+            id: Id(call.line, call.id),
+            step: call.step,
+        };
+        Self {
+            newest: None,
+            running: running.map(|(id, step)| (id.clone(), step)).collect(),
+            returned: returned.into_iter().map(call).collect(),
+            is_ambiguous: false,
         }
     }
 
@@ -135,13 +174,17 @@ impl Keep for Calls {
         let running = self.running.iter().map(|(id, step)| (id, *step));
         let returned = self.returned.iter().map(|call| (&call.id, call.step));
         let all: Vec<(&Id, u32)> = newest.chain(running).chain(returned).collect();
-        out.column(&[u64::from(self.newest.is_some()), self.running.len() as u64]);
+        out.column(&[
+            u64::from(self.newest.is_some()),
+            self.running.len() as u64,
+            u64::from(self.is_ambiguous),
+        ]);
         out.lists(all.iter().map(|(id, _)| id.1.as_slice()));
         out.pairs(all.iter().map(|(id, step)| (id.0, *step)));
     }
 
     fn read(from: &mut Reader) -> Self {
-        let [newest, running] = from.numbers::<u64, 2>();
+        let [newest, running, is_ambiguous] = from.numbers::<u64, 3>();
         let names: Vec<Vec<u8>> = from.lists().collect();
         let places: Vec<(u16, u32)> = from.pairs().collect();
         from.require(names.len() == places.len());
@@ -160,6 +203,7 @@ impl Keep for Calls {
                 .map(|call| (call.id, call.step))
                 .collect(),
             returned: all.collect(),
+            is_ambiguous: is_ambiguous == 1,
         }
     }
 }

@@ -59,6 +59,19 @@ impl Distances {
         }
     }
 
+    /// The first of them, all moved by so much, modulo 2^64.
+    pub(super) fn cut(&self, len: usize, moved: u64) -> Self {
+        let column = match &self.column {
+            Widths::Two(column) => Widths::Two(column.cut(len)),
+            Widths::Four(column) => Widths::Four(column.cut(len)),
+            Widths::Eight(column) => Widths::Eight(column.cut(len)),
+        };
+        Self {
+            base: self.base.wrapping_add(moved),
+            column,
+        }
+    }
+
     /// What the distances are from.
     pub(super) const fn base(&self) -> u64 {
         self.base

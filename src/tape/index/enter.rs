@@ -1,6 +1,6 @@
 //! How an event is entered into the tables of the index.
 
-use super::events::{EventEntry, Origin};
+use super::events::{EventEntry, Origin, Standing};
 use super::grouper::{Grouped, flags_of};
 use super::pass::Indexed;
 use super::steps::{Lane, StepFlags};
@@ -16,19 +16,19 @@ impl Index {
         &mut self,
         head: &RawHead<'_>,
         kind: Kind,
-        offset: u64,
+        at: Standing,
         seq: u64,
         implied_blob: Option<BlobHash>,
     ) -> Indexed {
         let seq = (seq, Origin::Recorded);
-        self.enter(head, kind, offset, seq, implied_blob)
+        self.enter(head, kind, at, seq, implied_blob)
     }
 
     pub(super) fn enter(
         &mut self,
         head: &RawHead<'_>,
         kind: Kind,
-        offset: u64,
+        at: Standing,
         (seq, origin): (u64, Origin),
         implied_blob: Option<BlobHash>,
     ) -> Indexed {
@@ -60,11 +60,12 @@ impl Index {
         self.last_t = head.t.unwrap_or(self.last_t);
         self.events.push(
             EventEntry {
-                offset,
+                offset: at.offset,
                 t: self.last_t,
                 kind,
                 step: grouped.step,
             },
+            at.line,
             Seq(seq),
             origin,
         );
@@ -92,7 +93,7 @@ impl Index {
         };
         let agent = match head.agent {
             None => 0,
-            Some(name) => self.agent(&name.decode(), head, kind),
+            Some(name) => self.agent(&name.decode(), head, kind, position),
         };
         if kind == Kind::AgentStart
             && let Some(entry) = self.sub_agent_mut(agent)
@@ -151,11 +152,11 @@ impl Index {
             name.as_bytes(),
             BranchKind::Line,
             (parent, left),
-            inherited,
+            (position, inherited),
         )
     }
 
-    fn agent(&mut self, name: &str, head: &RawHead<'_>, kind: Kind) -> u16 {
+    fn agent(&mut self, name: &str, head: &RawHead<'_>, kind: Kind, position: u32) -> u16 {
         if let Some(agent) = self.agent_numbers.get(name.as_bytes()) {
             return *agent;
         }
@@ -167,8 +168,8 @@ impl Index {
             (Kind::AgentStart, Some(call)) => self.grouper.agent_of_call(call, &self.steps),
             _ => None,
         };
-        self.agents
-            .push(AgentEntry::new(name.to_owned(), caller.unwrap_or(0)));
+        let entry = AgentEntry::new(name.to_owned(), caller.unwrap_or(0), position);
+        self.agents.push(entry);
         self.agent_numbers.insert(name.as_bytes().into(), agent);
         agent
     }
@@ -185,7 +186,8 @@ impl Index {
             return *branch;
         }
         let count = self.branches.len();
-        let branch = self.enter_branch(name, &key, BranchKind::Transaction, (line, position), 0);
+        let kind = BranchKind::Transaction;
+        let branch = self.enter_branch(name, &key, kind, (line, position), (position, 0));
         if self.branches.len() == count {
             return branch;
         }
@@ -204,15 +206,20 @@ impl Index {
         key: &[u8],
         kind: BranchKind,
         parent: (u16, u32),
-        inherited: u32,
+        (named_at, inherited): (u32, u32),
     ) -> u16 {
         let branch = self.next_number(self.branches.len());
         if usize::from(branch) < self.branches.len() {
             return branch;
         }
         let name = name.to_owned();
-        self.branches
-            .push(BranchEntry::new(name, kind, Some(parent), inherited));
+        self.branches.push(BranchEntry::new(
+            name,
+            kind,
+            Some(parent),
+            named_at,
+            inherited,
+        ));
         self.branch_numbers.insert(key.into(), branch);
         branch
     }
@@ -232,6 +239,7 @@ impl Index {
             .transactions
             .binary_search_by_key(&branch, |entry| entry.branch);
         if let Some(entry) = known.ok().and_then(|at| self.transactions.get_mut(at)) {
+            self.has_ended_twice |= entry.end.is_some();
             entry.end = Some(position);
             entry.state = state;
         }
@@ -263,7 +271,7 @@ impl Index {
 
 /// Whether the run itself goes on with such an event; the others are about the tape, and
 /// stand on whatever line their writer thinks of.
-const fn tells_the_current_line(kind: Kind) -> bool {
+pub(super) const fn tells_the_current_line(kind: Kind) -> bool {
     !matches!(
         kind,
         Kind::Tape
@@ -278,6 +286,6 @@ const fn tells_the_current_line(kind: Kind) -> bool {
 }
 
 /// Transactions and lines have names of their own: a byte that is in no text keeps them apart.
-fn transaction_key(name: &str) -> Vec<u8> {
+pub(super) fn transaction_key(name: &str) -> Vec<u8> {
     [b"\xff", name.as_bytes()].concat()
 }

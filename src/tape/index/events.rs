@@ -1,6 +1,7 @@
 //! Where each event is: about ten bytes an event, in blocks.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::distances::Distances;
 use crate::model::{Kind, Micros, Seq};
@@ -10,6 +11,15 @@ use crate::tape::cache::{Column, Keep, Reader, Writer};
 const BLOCK: usize = 4096;
 /// Times may go backwards: a block's base lies this far before its first time.
 const TIME_SLACK: u64 = 1 << 31;
+
+/// Where a record stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tape) struct Standing {
+    /// Its first byte.
+    pub(in crate::tape) offset: u64,
+    /// Its line, counted from 1.
+    pub(in crate::tape) line: u64,
+}
 
 /// What the index knows of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +52,8 @@ pub struct Events {
     implied: Column<u32>,
     /// How many of them stand for events to come after the last one.
     implied_since: u64,
+    /// Where lines do not go on by one: positions and the line from there on.
+    lines: Vec<(u32, u64)>,
 }
 
 /// Where an event comes from.
@@ -130,6 +142,84 @@ impl Events {
         (position < self.len && self.seq(position) == seq && !is_implied).then_some(position)
     }
 
+    /// The line that an event stands on, counted from 1.
+    pub(in crate::tape) fn line(&self, position: u32) -> u64 {
+        let after = self.lines.partition_point(|start| start.0 <= position);
+        let start = after.checked_sub(1).and_then(|at| self.lines.get(at));
+        let (from, line) = start.copied().unwrap_or((0, 1));
+        line + u64::from(position - from)
+    }
+
+    /// Positions before this one, in stretches, whose events have a number above this one.
+    pub(in crate::tape) fn above(&self, seq: Seq, before: u32) -> impl Iterator<Item = Range<u32>> {
+        let ends = self.jumps.iter().skip(1).map(|jump| jump.0);
+        let ends = ends.chain([self.len]);
+        // The first stretch begins with the first jump, if number and position part there.
+        let first = self.jumps.first().map_or(self.len, |jump| jump.0);
+        let start = std::iter::once(((0, 0), first));
+        let stretches = start.chain(self.jumps.iter().copied().zip(ends));
+        stretches.filter_map(move |((from, number), end)| {
+            let lower = seq.0.saturating_add(1).saturating_sub(number);
+            let from = from.saturating_add(u32::try_from(lower).unwrap_or(u32::MAX));
+            let range = from..end.min(before);
+            (!range.is_empty()).then_some(range)
+        })
+    }
+
+    /// Whether all before a position came in order, the event before it is on the tape, and
+    /// the one at it is the next: nothing of what is told there depends on more than that.
+    pub(super) fn goes_on_at(&self, position: u32) -> bool {
+        let Some(before) = position.checked_sub(1) else {
+            return false;
+        };
+        let (last, next) = (self.seq(before), self.seq(position));
+        self.recorded(last) == Some(before)
+            && self.recorded(next) == Some(position)
+            && !self.late.contains_key(&last.0)
+            && !self.late.contains_key(&next.0)
+            && next.0 == last.0 + 1
+            && self.line(before) < self.line(position)
+    }
+
+    /// The first events, their records moved by so many bytes, modulo 2^64, but for the first.
+    /// Numbers [go on](Self::goes_on_at) there.
+    pub(super) fn cut(&self, len: u32, moved: u64) -> Self {
+        let blocks = self.blocks.iter().zip((0..len as usize).step_by(BLOCK));
+        let cut = |(block, from): (&Block, usize)| block.cut(len as usize - from, moved);
+        let mut blocks: Vec<Block> = blocks.map(cut).collect();
+        if let Some(first) = blocks.first_mut()
+            && let Some(whole) = self.blocks.first()
+        {
+            first.offsets = Distances::new(0);
+            first.offsets.push(whole.offsets.get(0));
+            for at in 1..first.kinds.len() {
+                first
+                    .offsets
+                    .push(whole.offsets.get(at).wrapping_add(moved));
+            }
+        }
+        let before = |list: &[(u32, u64)]| {
+            let count = list.partition_point(|start| start.0 < len);
+            list.get(..count).unwrap_or_default().to_vec()
+        };
+        let late = self.late.iter().filter(|(_, position)| **position < len);
+        let last = len.checked_sub(1).map(|last| self.seq(last).0);
+        Self {
+            blocks,
+            len,
+            following: last.map_or(0, |last| last.saturating_add(1)),
+            jumps: before(&self.jumps),
+            ascending: before(&self.ascending),
+            late: late.map(|(seq, position)| (*seq, *position)).collect(),
+            highest: last,
+            implied: self
+                .implied
+                .cut(self.implied.partition_point(|position| *position < len)),
+            implied_since: 0,
+            lines: before(&self.lines),
+        }
+    }
+
     /// The highest number that stands on the tape.
     pub(in crate::tape) const fn highest(&self) -> Option<u64> {
         self.highest
@@ -149,8 +239,15 @@ impl Events {
         low.checked_sub(1)
     }
 
-    pub(super) fn push(&mut self, event: EventEntry, seq: Seq, origin: Origin) {
+    pub(super) fn push(&mut self, event: EventEntry, line: u64, seq: Seq, origin: Origin) {
         self.order(seq.0, origin);
+        let goes_on = self
+            .len
+            .checked_sub(1)
+            .map_or(1, |last| self.line(last) + 1);
+        if line != goes_on {
+            self.lines.push((self.len, line));
+        }
         if seq.0 != self.following {
             self.jumps.push((self.len, seq.0));
         }
@@ -198,6 +295,15 @@ impl Events {
 }
 
 impl Block {
+    fn cut(&self, len: usize, moved: u64) -> Self {
+        Self {
+            offsets: self.offsets.cut(len, moved),
+            times: self.times.cut(len, 0),
+            steps: self.steps.cut(len, 0),
+            kinds: self.kinds.cut(len),
+        }
+    }
+
     fn shrink(&mut self) {
         self.offsets.shrink();
         self.times.shrink();
@@ -215,6 +321,7 @@ impl Keep for Events {
         out.pairs(self.ascending.iter().copied());
         out.pairs(self.late.iter().map(|(seq, position)| (*seq, *position)));
         out.column(&self.implied);
+        out.pairs(self.lines.iter().copied());
         let bases =
             |block: &Block| [&block.offsets, &block.times, &block.steps].map(Distances::base);
         out.column(&self.blocks.iter().map(bases).collect::<Vec<_>>());
@@ -239,6 +346,7 @@ impl Keep for Events {
             highest: (has_highest == 1).then_some(highest),
             implied: from.column(),
             implied_since,
+            lines: from.pairs().collect(),
         };
         let bases = from.column::<[u64; 3]>();
         let blocks = bases.iter().map(|bases| Block::read(from, *bases));

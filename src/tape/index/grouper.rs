@@ -1,9 +1,10 @@
 //! Which step an event belongs to: §6 of the format, one event after the other.
 
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
-use super::calls::Calls;
+use super::calls::{Calls, Returned};
+use super::events::Events;
 use super::steps::{Lane, StepFlags, Steps};
 use crate::model::{Kind, Outcome, StepKind};
 use crate::tape::cache::{Keep, Reader, Writer};
@@ -102,6 +103,7 @@ impl Grouper {
             Kind::ModelResponse => {
                 let outcome = head.outcome.unwrap_or(Outcome::Ok);
                 let known = self.end_call(lane, head.call);
+                let is_named = known.is_some();
                 let waiting = &mut self.seated;
                 let step = match (known, waiting) {
                     (Some(step), _) => Some(step),
@@ -117,6 +119,9 @@ impl Grouper {
                     self.end_call(lane, head.call);
                     return opened;
                 };
+                if !is_named {
+                    steps.flag(step, StepFlags::TOOK_NEXT);
+                }
                 steps.set_outcome(step, outcome);
                 return self.join(steps, step, position);
             }
@@ -162,6 +167,50 @@ impl Grouper {
                 is_orphan: false,
             },
             None => grouped(self, StepKind::Other, Outcome::None),
+        }
+    }
+
+    /// Whether what was remembered at an earlier place can no longer be told.
+    pub(super) const fn is_ambiguous(&self) -> bool {
+        self.calls.is_ambiguous()
+    }
+
+    /// What was remembered when there were these steps, each of them whole: the last of these
+    /// events is the last one before, and these calls had returned.
+    pub(super) fn cut(&self, steps: &Steps, events: &Events, returned: Vec<Returned>) -> Self {
+        let mut seats: Vec<Seat> = steps.lanes().iter().copied().map(seat).collect();
+        seats.sort_unstable();
+        seats.dedup();
+        let mut waiting: HashSet<Seat, FixedState> = seats.into_iter().collect();
+        let mut open = HashMap::default();
+        for step in (0..steps.len()).rev() {
+            if waiting.is_empty() {
+                break;
+            }
+            let Some(seat) = steps.lane(step).map(seat).filter(|it| waiting.contains(it)) else {
+                continue;
+            };
+            let Some(entry) = steps.get(step).filter(|it| it.kind != StepKind::Outside) else {
+                continue;
+            };
+            waiting.remove(&seat);
+            let is_request = events.kind(entry.opened) == Some(Kind::ModelRequest);
+            let awaits_response = is_request && !entry.flags.has(StepFlags::TOOK_NEXT);
+            open.insert(
+                seat,
+                Open {
+                    step,
+                    awaits_response,
+                },
+            );
+        }
+        Self {
+            seat: 0,
+            seated: open.remove(&0),
+            open,
+            calls: self.calls.cut(steps.len(), returned),
+            // What comes next opens a step: it is no part of one that is nobody's.
+            outside: None,
         }
     }
 

@@ -31,6 +31,7 @@ impl Keep for Index {
             self.kept_from,
             u64::from(self.last_was_orphan),
             u64::from(self.is_crowded),
+            u64::from(self.has_ended_twice),
         ]);
     }
 
@@ -45,7 +46,14 @@ impl Keep for Index {
         let problems = read_problems(from);
         let grouper = Grouper::read(from);
         let [branch_numbers, agent_numbers] = [(); 2].map(|()| read_numbers(from));
-        let [line, last_t, kept_from, was_orphan, is_crowded] = from.numbers::<u64, 5>();
+        let [
+            line,
+            last_t,
+            kept_from,
+            was_orphan,
+            is_crowded,
+            has_ended_twice,
+        ] = from.numbers::<u64, 6>();
         Self {
             events,
             steps,
@@ -63,6 +71,7 @@ impl Keep for Index {
             kept_from,
             last_was_orphan: was_orphan == 1,
             is_crowded: is_crowded == 1,
+            has_ended_twice: has_ended_twice == 1,
         }
     }
 }

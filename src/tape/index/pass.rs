@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
-use super::events::Origin;
+use super::events::{Origin, Standing};
 use super::steps::StepFlags;
 use super::{BlobId, Index};
 use crate::model::{Kind, Problem, ProblemKind, Seq};
@@ -164,7 +164,11 @@ impl<S: IndexSink> ScanSink for Pass<'_, S> {
     fn problem(&mut self, problem: Problem) {
         if problem.kind.loses_events() {
             self.unproven = None;
-            self.gap(problem.offset, self.expected_seq());
+            let at = Standing {
+                offset: problem.offset,
+                line: problem.line,
+            };
+            self.gap(at, self.expected_seq());
         }
         self.index.problems.push(problem);
     }
@@ -215,7 +219,7 @@ impl<S: IndexSink> Pass<'_, S> {
             _ => format!("events {from} to {} are missing", to - 1),
         };
         self.report(record, ProblemKind::MissingSeq, text);
-        self.gap(record.offset, from);
+        self.gap(standing(record), from);
     }
 
     fn repeated(&mut self, record: &Record<'_>, known: u32, seq: u64) -> ControlFlow<()> {
@@ -235,7 +239,7 @@ impl<S: IndexSink> Pass<'_, S> {
         } else {
             let text = format!("two different events have the number {seq}; the first counts");
             self.report(record, ProblemKind::ConflictingSeq, text);
-            self.gap(record.offset, seq);
+            self.gap(standing(record), seq);
         }
         ControlFlow::Continue(())
     }
@@ -291,11 +295,11 @@ impl<S: IndexSink> Pass<'_, S> {
     }
 
     /// A gap where no event can be read: at this offset, of unknown content.
-    fn gap(&mut self, offset: u64, seq: u64) {
+    fn gap(&mut self, at: Standing, seq: u64) {
         let head = RawHead::default();
         let indexed = self
             .index
-            .enter(&head, Kind::Gap, offset, (seq, Origin::Implied), None);
+            .enter(&head, Kind::Gap, at, (seq, Origin::Implied), None);
         if let Some(step) = indexed.step {
             self.index.steps.flag(step, StepFlags::PROBLEM);
         }
@@ -305,9 +309,13 @@ impl<S: IndexSink> Pass<'_, S> {
     fn take(&mut self, record: &Record<'_>, seq: u64) {
         let kind = record.kind;
         let was_crowded = self.index.is_crowded;
-        let indexed = self
-            .index
-            .push(record.head, kind, record.offset, seq, record.implied_blob);
+        let indexed = self.index.push(
+            record.head,
+            kind,
+            standing(record),
+            seq,
+            record.implied_blob,
+        );
         if indexed.kind == Kind::ToolResult && self.index.last_was_orphan {
             let text = "a result whose call is not on the tape";
             self.report(record, ProblemKind::BrokenReference, text.to_owned());
@@ -317,6 +325,13 @@ impl<S: IndexSink> Pass<'_, S> {
             self.report(record, ProblemKind::BadField, text.to_owned());
         }
         self.sink.indexed(self.index, indexed, Some(record));
+    }
+}
+
+const fn standing(record: &Record<'_>) -> Standing {
+    Standing {
+        offset: record.offset,
+        line: record.line_number,
     }
 }
 

@@ -30,6 +30,8 @@ impl StepFlags {
     pub const READS: Self = Self(128);
     /// It did something outside the files.
     pub const EFFECTS: Self = Self(256);
+    /// The answer to its request did not name it: a further one of that sort is none to it.
+    pub(super) const TOOK_NEXT: Self = Self(512);
 
     /// Whether all of these are set.
     pub const fn has(self, flags: Self) -> bool {
@@ -111,7 +113,10 @@ impl Steps {
         Some(StepEntry {
             opened,
             settled,
-            last: self.late.get(&step).copied().unwrap_or(settled),
+            last: self
+                .late
+                .get(&step)
+                .map_or(settled, |late| settled.max(*late)),
             kind: packed.kind(),
             outcome: packed.outcome(),
             flags: packed.flags(),
@@ -138,6 +143,96 @@ impl Steps {
     /// How many steps were opened before an event.
     pub(super) fn opened_before(&self, position: u32) -> u32 {
         self.opened.partition_point(|opened| *opened < position) as u32
+    }
+
+    /// The first of these steps at whose opening no earlier one was open: all that belongs to
+    /// those stands before it. The last such step first.
+    pub(super) fn quiet(&self, steps: u32) -> impl Iterator<Item = u32> {
+        let blocks = 0..steps.min(self.len()).div_ceil(BLOCK);
+        let mut last = 0;
+        // Of each block, the last event of all steps before it.
+        let before = self.totals.iter().take(blocks.len()).map(move |total| {
+            let before = last;
+            last = last.max(total.last);
+            before
+        });
+        let before: Vec<u32> = before.collect();
+        blocks.zip(before).rev().flat_map(move |(block, before)| {
+            let mut last = before;
+            let numbers = block * BLOCK..((block + 1) * BLOCK).min(steps);
+            let is_quiet = |number: &u32| {
+                let Some(step) = self.get(*number) else {
+                    return false;
+                };
+                let is_quiet = last < step.opened;
+                last = last.max(step.last);
+                is_quiet
+            };
+            let quiet: Vec<u32> = numbers.filter(is_quiet).collect();
+            quiet.into_iter().rev()
+        })
+    }
+
+    /// The first steps, behind which no event belongs to them.
+    pub(super) fn cut(&self, len: u32) -> Self {
+        let count = len as usize;
+        let lanes = self.lanes.cut(count);
+        let lane_count = lanes.iter().max().map_or(0, |last| usize::from(*last) + 1);
+        let lane_table = self.lane_table.get(..lane_count).unwrap_or_default();
+        let before = |table: &HashMap<u32, u32, FixedState>| {
+            let before = table.iter().filter(|(step, _)| **step < len);
+            before.map(|(step, at)| (*step, *at)).collect()
+        };
+        let vias = self.vias.iter().filter(|(step, _)| **step < len);
+        let full = count / BLOCK as usize;
+        let mut cut = Self {
+            opened: self.opened.cut(count),
+            settled: self.settled.cut(count),
+            packed: self.packed.cut(count),
+            lanes,
+            lane_table: lane_table.to_vec(),
+            lane_numbers: lane_table.iter().copied().zip(0..).collect(),
+            far: before(&self.far),
+            late: before(&self.late),
+            vias: vias.map(|(step, via)| (*step, *via)).collect(),
+            totals: self.totals.get(..full).unwrap_or_default().to_vec(),
+        };
+        if !count.is_multiple_of(BLOCK as usize) {
+            cut.totals.push(StepTotal::default());
+            cut.total_again(len - 1);
+        }
+        cut
+    }
+
+    /// Takes back what the flags of a step say.
+    pub(super) fn unflag(&mut self, step: u32, flags: StepFlags) {
+        if let Some(packed) = self.packed.to_mut().get_mut(step as usize) {
+            *packed &= !(flags.0 << 6);
+            self.total_again(step);
+        }
+    }
+
+    /// Adds up anew what the block of a step holds.
+    fn total_again(&mut self, step: u32) {
+        let block = step / BLOCK;
+        let mut total = StepTotal::default();
+        for step in (block * BLOCK..(block + 1) * BLOCK).map_while(|step| self.get(step)) {
+            total.add(&StepTotal::of(step));
+        }
+        if let Some(place) = self.totals.get_mut(block as usize) {
+            *place = total;
+        }
+    }
+
+    /// The lane of a step.
+    pub(super) fn lane(&self, step: u32) -> Option<Lane> {
+        let number = self.lanes.get(step as usize)?;
+        self.lane_table.get(usize::from(*number)).copied()
+    }
+
+    /// The lanes that steps have, in the order in which they were first seen.
+    pub(super) fn lanes(&self) -> &[Lane] {
+        &self.lane_table
     }
 
     /// Whether steps of this lane can be told apart from all others.
@@ -169,7 +264,7 @@ impl Steps {
             self.totals.push(StepTotal::default());
         }
         if let Some(total) = self.totals.last_mut() {
-            total.add(&StepTotal::opened(kind, outcome));
+            total.add(&StepTotal::opened(kind, outcome, opened));
         }
         step
     }
@@ -188,6 +283,7 @@ impl Steps {
             near => u32::from(near),
         };
         total.events += u64::from(position - opened - before);
+        total.last = total.last.max(position);
         *settled = u16::try_from(position - opened).unwrap_or(FAR);
         if *settled == FAR {
             self.far.insert(step, position);
@@ -196,6 +292,9 @@ impl Steps {
 
     pub(super) fn come_late(&mut self, step: u32, position: u32) {
         self.late.insert(step, position);
+        if let Some(total) = self.totals.get_mut((step / BLOCK) as usize) {
+            total.last = total.last.max(position);
+        }
     }
 
     pub(super) fn set_outcome(&mut self, step: u32, outcome: Outcome) {

@@ -23,6 +23,8 @@ pub struct StepTotal {
     pub flags: StepFlags,
     /// Their sorts, a bit for each.
     kinds: u8,
+    /// The last event of any of them.
+    pub(super) last: u32,
 }
 
 impl Steps {
@@ -63,8 +65,9 @@ impl StepTotal {
     }
 
     /// What a step holds that was just opened.
-    pub(super) const fn opened(kind: StepKind, outcome: Outcome) -> Self {
+    pub(super) const fn opened(kind: StepKind, outcome: Outcome, at: u32) -> Self {
         Self {
+            last: at,
             events: 1,
             failures: outcome.is_failure() as u32,
             with_files: 0,
@@ -73,12 +76,12 @@ impl StepTotal {
         }
     }
 
-    fn of(step: StepEntry) -> Self {
+    pub(super) fn of(step: StepEntry) -> Self {
         Self {
             events: u64::from(step.settled - step.opened) + 1,
             with_files: u32::from(step.flags.has(StepFlags::FILES)),
             flags: step.flags,
-            ..Self::opened(step.kind, step.outcome)
+            ..Self::opened(step.kind, step.outcome, step.last)
         }
     }
 
@@ -89,13 +92,16 @@ impl StepTotal {
         self.with_files += other.with_files;
         self.flags.0 |= other.flags.0;
         self.kinds |= other.kinds;
+        if other.last > self.last {
+            self.last = other.last;
+        }
     }
 
     pub(super) fn write_all(totals: &[Self], out: &mut Writer<'_>) {
         let events: Vec<u64> = totals.iter().map(|total| total.events).collect();
-        let counts: Vec<[u32; 2]> = totals
+        let counts: Vec<[u32; 3]> = totals
             .iter()
-            .map(|total| [total.failures, total.with_files])
+            .map(|total| [total.failures, total.with_files, total.last])
             .collect();
         let bits: Vec<[u16; 2]> = totals
             .iter()
@@ -108,20 +114,23 @@ impl StepTotal {
 
     pub(super) fn read_all(from: &mut Reader) -> Vec<Self> {
         let events = from.column::<u64>();
-        let counts = from.column::<[u32; 2]>();
+        let counts = from.column::<[u32; 3]>();
         let bits = from.column::<[u16; 2]>();
         from.require(events.len() == counts.len() && events.len() == bits.len());
         let columns = events.iter().zip(counts.iter()).zip(bits.iter());
-        let total =
-            |((events, [failures, with_files]), [flags, kinds]): ((&u64, &[u32; 2]), &[u16; 2])| {
-                Self {
-                    events: *events,
-                    failures: *failures,
-                    with_files: *with_files,
-                    flags: StepFlags(*flags),
-                    kinds: *kinds as u8,
-                }
-            };
+        let total = |((events, [failures, with_files, last]), [flags, kinds]): (
+            (&u64, &[u32; 3]),
+            &[u16; 2],
+        )| {
+            Self {
+                events: *events,
+                failures: *failures,
+                with_files: *with_files,
+                flags: StepFlags(*flags),
+                kinds: *kinds as u8,
+                last: *last,
+            }
+        };
         columns.map(total).collect()
     }
 }
@@ -153,6 +162,7 @@ mod tests {
             }
             for (what, step, value) in changes {
                 match what {
+                    3 if step < 500 => steps.come_late(step, value + 500),
                     0 => steps.set_outcome(step, Outcome::ALL[value as usize % 6]),
                     1 => steps.flag(step, StepFlags(1 << (value % 9))),
                     _ => {

@@ -1,15 +1,15 @@
 //! Beginning a fork: a tape that goes on behind lines of another one.
 //!
-//! What the shared lines say is read once, so that the fork's steps, contents and calls go on
-//! from there. The parent is only read.
+//! What the shared lines say is known of the parent, so that the fork's steps, contents and
+//! calls go on from there: only a few of them are read. The parent is only read.
 
 use std::path::Path;
 
 use super::clock::Clock;
-use super::written::Scanned;
+use super::files::{Behind, Files};
+use super::written::Written;
 use super::{History, RecordError, Recorder, RecorderOptions, Sink, Untimed, sync_new};
 use crate::model::{Header, Parent};
-use crate::tape::{Shared, Tape};
 
 impl Recorder {
     /// Begins a fork at `path`, with mode 0600, behind the lines that it shares. A file that is
@@ -17,10 +17,11 @@ impl Recorder {
     /// lies.
     ///
     /// The first event has the number behind the last shared one. Contents that stand on
-    /// shared lines are named and not carried again. Costs one reading of the shared lines.
-    pub fn fork(
+    /// shared lines are named and not carried again. Costs a copy of what is known of the
+    /// shared lines, and the reading of a few.
+    pub fn fork<F: Files + 'static>(
         path: &Path,
-        shared: &Shared,
+        behind: Behind<'_, F>,
         parent_path: Option<String>,
         header: Header,
         options: RecorderOptions,
@@ -28,7 +29,7 @@ impl Recorder {
         let sink = Sink::create(path)?;
         sync_new(path, options.sync)?;
         let started = header.started;
-        let begun = Self::begin_fork(sink, shared, parent_path, header, options.clone());
+        let begun = Self::begin_fork(sink, behind, parent_path, header, options.clone());
         let mut recorder = begun.inspect_err(|_| {
             // It is ours, it is new, and it has no event.
             let _ = std::fs::remove_file(path);
@@ -39,18 +40,13 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Begins a fork in memory. Its clock stands still, as that of every tape in memory.
-    pub fn fork_in_memory(
-        shared: &Shared,
-        header: Header,
-        options: RecorderOptions,
-    ) -> Result<Self, RecordError> {
-        Self::begin_fork(Sink::memory(), shared, None, header, options)
-    }
-
-    fn begin_fork(
+    fn begin_fork<F: Files + 'static>(
         sink: Sink,
-        shared: &Shared,
+        Behind {
+            parent,
+            files,
+            shared,
+        }: Behind<'_, F>,
         parent_path: Option<String>,
         header: Header,
         options: RecorderOptions,
@@ -66,9 +62,12 @@ impl Recorder {
         let bytes = shared
             .before(&recorder.sink.bytes())
             .map_err(RecordError::Write)?;
-        let mut scanned = Scanned::new(bytes.clone());
-        recorder.tape = Tape::read(bytes, &mut scanned).map_err(RecordError::Write)?;
-        recorder.written = scanned.finish(recorder.tape.end.offset);
+        let known = parent.known_fork(shared, bytes);
+        recorder.tape = known.map_err(RecordError::Write)?;
+        let mut files = files.cut(&recorder.tape.index);
+        let read = recorder.tape.extend(&mut files);
+        read.map_err(RecordError::Write)?;
+        recorder.written = Written::behind(Box::new(files));
         recorder.history = History::Shared;
         let events = &recorder.tape.index.events;
         let last = events.len().checked_sub(1);

@@ -3,12 +3,15 @@
 use std::io;
 use std::sync::Arc;
 
+use super::files::file_in;
 use super::{Failure, History, OnFailure, RecordError, Recorder, SyncPolicy};
-use crate::model::{BlobHash, Body, Content, Event, FileOp, Kind, LineHash, Seq};
+use crate::model::{BlobHash, Body, Content, Event, FileOp, Head, Kind, LineHash, Seq, TapePath};
 use crate::tape::blobs::{BlobSource as _, MAX_CHAIN};
-use crate::tape::manifest::Node;
+use crate::tape::index::Standing;
+use crate::tape::manifest::{FileNode, Node};
 use crate::tape::pack::{is_base, splice};
 use crate::tape::redaction::EventRedaction;
+use crate::tape::scan::Record;
 use crate::tape::wire::v1::{Draft, Stored, scan_head};
 
 /// The bytes of an event's content. A raw record has bytes and no name.
@@ -74,7 +77,7 @@ impl Recorder {
         if let Body::File(change) = &mut event.body
             && change.was.is_none()
             && matches!(change.op, FileOp::Write | FileOp::Remove)
-            && let Some(Node::File(file)) = self.written.manifest.get(&event.head, &change.path)
+            && let Some(file) = self.file(&event.head, &change.path)
             && file.is_proven
         {
             change.was = file.hash;
@@ -97,7 +100,8 @@ impl Recorder {
             base.and_then(|(base, base_bytes)| splice(base, &base_bytes, bytes, bytes.len() / 4));
         if let Some(stored @ Stored::Splice { base, .. }) = &spliced {
             self.put_line(event, stored)?;
-            self.written.chained(name, base);
+            let links = self.chain(base);
+            self.written.chained(name, links);
             return Ok(());
         }
         let stored = self.packer.whole(bytes)?;
@@ -109,10 +113,10 @@ impl Recorder {
     fn base_of(&self, event: &Event, len: usize) -> Option<(BlobHash, Arc<[u8]>)> {
         const WORTH_IT: usize = 512;
         let (base, base_len) = match &event.body {
-            Body::File(change) => match self.written.manifest.get(&event.head, &change.path)? {
-                Node::File(file) => (file.hash?, file.len?),
-                _ => return None,
-            },
+            Body::File(change) => {
+                let file = self.file(&event.head, &change.path)?;
+                (file.hash?, file.len?)
+            }
             Body::Blob(_) => {
                 let like = self.like?;
                 (like, self.tape.blob(&like).ok()?.len() as u64)
@@ -122,19 +126,41 @@ impl Recorder {
         let is_fit = len >= WORTH_IT
             && is_base(base_len)
             && is_base(len as u64)
-            && self.written.chain(&base) < MAX_CHAIN;
+            && self.chain(&base) < MAX_CHAIN;
         let bytes = is_fit.then(|| self.tape.blob(&base).ok()).flatten()?;
         Some((base, bytes))
+    }
+
+    /// The file at a path, as an event with this head sees it.
+    fn file(&self, head: &Head, path: &TapePath) -> Option<FileNode> {
+        match (&self.written.files, self.written.manifest.get(head, path)) {
+            (Some(files), _) => file_in(&**files, &self.tape, head, path),
+            (None, Some(Node::File(file))) => Some(file.clone()),
+            (None, _) => None,
+        }
+    }
+
+    /// How many splices lead from a blob to a whole one.
+    fn chain(&self, hash: &BlobHash) -> usize {
+        match self.written.chain(hash) {
+            // On shared lines, nothing was noted.
+            0 if self.written.files.is_some() => self.tape.chain(hash),
+            links => links,
+        }
     }
 
     /// Writes the line of an event that lacks nothing, and takes it into the index.
     pub(super) fn put_line(&mut self, event: &Event, stored: &Stored<'_>) -> io::Result<()> {
         let mut draft = Draft::new(event, stored, self.prev);
-        let (offset, seq, kind) = (self.tape.end.offset, self.next_seq, event.kind());
+        let (seq, kind) = (self.next_seq, event.kind());
+        let at = Standing {
+            offset: self.tape.end.offset,
+            line: self.tape.end.lines + 1,
+        };
         let index = Arc::make_mut(&mut self.tape.index);
         // A header has no line before it, and no step.
         let head = scan_head(draft.head()).unwrap_or_default();
-        let indexed = index.push(&head, kind, offset, seq, None);
+        let indexed = index.push(&head, kind, at, seq, None);
         let step = indexed.step.and_then(|step| index.number_of(step));
         // A fork's steps go on from its parent's.
         if let Some(step) = step.filter(|_| self.history != History::Unknown) {
@@ -147,6 +173,20 @@ impl Recorder {
             // The index holds an event that is not on the tape: read it again.
             self.tape.reindex()?;
             return Err(error);
+        }
+        if let Some(files) = &mut self.written.files
+            && let Some(head) = scan_head(&line)
+        {
+            let index = Arc::make_mut(&mut self.tape.index);
+            let record = Record {
+                offset: at.offset,
+                line_number: at.line,
+                head: &head,
+                kind,
+                whole: None,
+                implied_blob: None,
+            };
+            files.indexed(index, indexed, Some(&record));
         }
         self.written.budget.take(event.kind(), line.len() as u64);
         self.tape.end.offset += line.len() as u64;

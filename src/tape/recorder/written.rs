@@ -1,11 +1,12 @@
 //! What stands on the tape so far, as far as the next event depends on it.
 //!
 //! Built event by event while recording, and by one scan when a tape is gone on with; both
-//! ways lead to the same.
+//! ways lead to the same. What a fork shares is not gone through: who knows its files is asked.
 
 use std::collections::{HashMap, HashSet};
 
 use super::budget::{Budget, OpenCalls};
+use super::files::Files;
 use crate::model::{BlobHash, Body, Event, Kind, Seq};
 use crate::tape::TapeBytes;
 use crate::tape::index::{Index, IndexSink, Indexed};
@@ -17,6 +18,8 @@ use crate::tape::wire::{Enc, Line};
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) manifest: Manifest,
+    /// Of a fork, who knows the files instead.
+    pub(super) files: Option<Box<dyn Files>>,
     /// Directories of snapshots, by hash.
     pub(super) directories: HashSet<BlobHash>,
     /// Of each blob that is a splice, how many splices lead to a whole one.
@@ -30,15 +33,28 @@ pub(super) struct Written {
 }
 
 impl Written {
+    /// What stands on a fork's tape, whose shared events somebody else was told of.
+    pub(super) fn behind(files: Box<dyn Files>) -> Self {
+        Self {
+            files: Some(files),
+            ..Self::default()
+        }
+    }
+
     /// Takes an event that stands on the tape.
     pub(super) fn take(&mut self, seq: Seq, event: &Event) {
-        self.manifest.apply(seq, event);
+        if self.files.is_none() {
+            self.manifest.apply(seq, event);
+        }
         self.note(event);
     }
 
     /// Takes an event that happened and was not written.
     pub(super) fn happened(&mut self, seq: Seq, event: &Event) {
-        self.manifest.apply(seq, event);
+        // Of a fork, the gap that will be told says that any file may be another.
+        if self.files.is_none() {
+            self.manifest.apply(seq, event);
+        }
         self.note_run(event);
     }
 
@@ -60,7 +76,7 @@ impl Written {
         }
     }
 
-    /// How many splices lead from a blob to a whole one.
+    /// How many splices lead from a blob to a whole one, as far as it was noted.
     pub(super) fn chain(&self, hash: &BlobHash) -> usize {
         self.chains
             .get(&hash.prefix())
@@ -68,9 +84,9 @@ impl Written {
             .map_or(0, usize::from)
     }
 
-    /// A blob was written as a change of another.
-    pub(super) fn chained(&mut self, hash: &BlobHash, base: &BlobHash) {
-        let links = u8::try_from(self.chain(base) + 1).unwrap_or(u8::MAX);
+    /// A blob was written as a change of another, which so many splices lead to.
+    pub(super) fn chained(&mut self, hash: &BlobHash, links: usize) {
+        let links = u8::try_from(links + 1).unwrap_or(u8::MAX);
         self.chains.insert(hash.prefix(), links);
     }
 }
@@ -134,7 +150,8 @@ impl IndexSink for Scanned {
             && record.head.enc == Enc::Splice
             && let (Some(hash), Some(base)) = (record.head.blob_hash(), record.head.base_hash())
         {
-            self.written.chained(&hash, &base);
+            let links = self.written.chain(&base);
+            self.written.chained(&hash, links);
         }
         let place = record.map_or((0, 0), |record| {
             (record.offset, record.whole.map_or(0, str::len))
