@@ -184,14 +184,12 @@ impl Beneath {
     ) -> Result<(), Refusal> {
         let directory = self.enter_parent(path)?;
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match rustix::fs::openat(directory, path.name(), flags, Mode::empty()) {
-            Ok(file) => fill(directory, path, file, mode, bytes),
-            // Its own mode forbids it.
-            Err(_) => {
-                self.take_away(path, false)?;
-                self.make_file(path, mode, bytes)
-            }
+        if let Ok(file) = rustix::fs::openat(directory, path.name(), flags, Mode::empty()) {
+            return fill(directory, path, file, mode, bytes);
         }
+        // Its own mode forbids it.
+        self.take_away(path, false)?;
+        self.make_file(path, mode, bytes)
     }
 
     /// Makes a new link with this text, wherever it leads.
