@@ -35,7 +35,7 @@ use crate::tools::shell::Directory;
 use crate::tools::{Asked, Program, Unanswerable, shell};
 use disk::{Disk, Wish};
 
-pub use tree::Tree;
+pub use tree::{Found, Tree};
 
 /// Where a run without a root is seen.
 const NOWHERE: &str = "/workspace";
