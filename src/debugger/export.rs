@@ -26,7 +26,7 @@ use crate::replay::VolatileSort;
 use crate::replay::workbench::{Tree, Workbench, WorkbenchConfig};
 use crate::tape::{BlobError, BlobSource};
 use crate::text::SafeText;
-use crate::tools::Asked;
+use crate::tools::{Asked, Refusal};
 
 pub use self::prepared::{CaseOffer, PreparedCase};
 pub use crate::export::Form as CaseForm;
@@ -178,7 +178,7 @@ impl Debugger {
         if let Asked::Unknown(why) = asked {
             return Err(not_made(&why.to_string()));
         }
-        if record.is_rule_of_agent() {
+        if matches!(record.refusal(), Some(Refusal::Unread | Refusal::Stale)) {
             let why = "it was refused for what the agent had done before, not for the files";
             return Err(not_made(why));
         }
