@@ -33,6 +33,7 @@ mod mark;
 mod note;
 mod open;
 mod output;
+mod predicate;
 mod progress;
 mod recent;
 mod record;

@@ -96,7 +96,8 @@ pub use conversation::{Spoken, Turn, Utterance};
 pub use effects::{LedgerRow, LedgerView, Standing};
 pub use environment::{EffectRow, EnvironmentView};
 pub use export::{
-    CaseFiles, CaseForm, CaseOffer, CaseOptions, ExportError, ExportedCase, PreparedCase, Uncertain,
+    CaseCut, CaseFiles, CaseForm, CaseKept, CaseMeans, CaseOffer, CaseOptions, ExportError,
+    ExportedCase, MinimalError, PreparedCase, Uncertain,
 };
 pub use follow::{Anew, Look, Refresh, Watch};
 pub use fork::{
@@ -143,7 +144,9 @@ pub use sandbox::{
     Backend, Finding, Guarantee, HELPER_VERB, Probe, Tested, probe_sandbox, serve_sandbox,
 };
 pub use search::{QueryError, Search};
-pub use secrets::{LeakRow, RedactError, Redacted, Redacting, Secrets, SecretsError, redacting};
+pub use secrets::{
+    LeakRow, RedactError, Redacted, Redacting, Secrets, SecretsError, redacting, redactor,
+};
 pub use spots::{Direction, LocateError};
 pub use statistics::{ChurnRow, Count, Statistics, ToolRow};
 pub use test_cases::{CaseError, CaseRow, CaseStanding, TestCasesError, TestOptions, test_cases};

@@ -12,24 +12,33 @@
 //! written. Commands run in the sandbox alone. A case may come from a stranger: reading one
 //! follows no link out of it.
 
+mod anonymous;
 mod case;
 mod check;
+mod decisive;
 mod directory;
+mod evaluation;
 mod form;
 mod manifest;
+mod minimal;
 mod needed;
 mod overlay;
 mod placeholders;
+mod readme;
 mod slug;
 
 #[doc = include_str!("export/CASE.md")]
 pub mod format {}
 
-pub use case::{Case, CaseFile, CaseItem, LeftOut};
+pub use anonymous::{Anonymous, TellsPlace};
+pub use case::{Altered, Case, CaseFile, CaseItem, LeftOut};
 pub use check::{CaseVerdict, Checked, check};
-pub use directory::{CaseError, MANIFEST, cases_at, read, write};
+pub use directory::{CaseError, MANIFEST, cases_at, read, write, write_files};
+pub use evaluation::{Asking, Evaluation, Message, Role};
 pub use form::Form;
+pub use minimal::{Changed, Cut, Kept, Limits, MinimalError, minimal};
 pub use needed::Touched;
 pub use overlay::{OverlayError, overlay};
 pub use placeholders::{Placeholders, Recorded};
+pub use readme::fenced;
 pub use slug::slug;

@@ -9,7 +9,8 @@
 //! - [`Patch`]: `apply_patch`, the patch language of Codex;
 //! - [`shell::read`]: which plain file operations a shell command consists of.
 //!
-//! [`Asked`] says which of them a call means, by whatever name it calls it.
+//! [`Asked`] says which of them a call means, by whatever name it calls it; [`Refusal`] why a
+//! tool did not do it, in whatever words it said so.
 //!
 //! A file is not always known whole. [`Known`] says how much of it is, and keeps line
 //! numbers right while edits shift them.
@@ -24,6 +25,7 @@ mod edit;
 mod error;
 mod known;
 mod line_endings;
+mod refusal;
 pub mod shell;
 mod sparse;
 mod str_replace;
@@ -35,5 +37,6 @@ pub use edit::{Edited, Occurrences, Replacement, edit, multi_edit};
 pub use error::EditError;
 pub use known::{Evidence, Known};
 pub use line_endings::{LINE_ENDINGS_ASSUMED, is_same_text};
+pub use refusal::Refusal;
 pub use sparse::Sparse;
 pub use str_replace::{StrReplace, Tabs};

@@ -75,6 +75,10 @@ pub(crate) fn say_written(job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
             tool: offer.tool.clone(),
             files: offer.files,
             doubts: offer.doubts.clone(),
+            remarks: Vec::new(),
+            secrets: 0,
+            moved: 0,
+            cut: None,
         }))
     };
     reply(Answer::Export(ExportAnswer::Written(written)));

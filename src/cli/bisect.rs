@@ -15,6 +15,7 @@ use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::fields;
 use super::output::{Output, Style, warn};
+use super::predicate::Words;
 use crate::debugger::{
     Backend, BisectError, BisectNews, BisectOptions, BisectOutcome, BisectScope, BisectVerdict,
     Bisection, Debugger, FirstBad, Patch, PatchForm, Predicate, ProbeCommand, ProbeRow, Question,
@@ -351,15 +352,13 @@ impl Args {
 impl FileArgs {
     /// Which file is asked about, and for what.
     fn test(&self) -> Result<Option<(&OsStr, Test)>, Failure> {
-        let text = |word: &OsString| word.to_string_lossy().into_owned();
-        if let Some([pattern, path]) = self.grep.as_deref() {
-            return Ok(Some((path, Test::grep(&text(pattern))?)));
+        Words {
+            grep: self.grep.as_deref(),
+            hash: self.hash.as_deref(),
+            exists: self.exists.as_deref(),
+            absent: self.absent.as_deref(),
         }
-        if let Some([path, digits]) = self.hash.as_deref() {
-            return Ok(Some((path, Test::hash(&text(digits))?)));
-        }
-        let exists = self.exists.as_deref().map(|path| (path, Test::Exists));
-        Ok(exists.or(self.absent.as_deref().map(|path| (path, Test::Absent))))
+        .test()
     }
 }
 

@@ -114,9 +114,11 @@ fn describe(task: &str, progress: Progress, elapsed: Duration) -> String {
         Unit::Entries => format!("{} of {} entries", human::count(done), human::count(of)),
         Unit::Runs => format!("run {} of about {}", done + 1, of),
         Unit::Cases => format!("{} of {} cases", human::count(done), human::count(of)),
+        Unit::Seconds => format!("{done}s of at most {of}s"),
     };
     let mut line = format!("{task}  {} %  {amount}", progress.percent());
-    if elapsed >= KNOWN && done > 0 {
+    // Time that is given is not how long it takes.
+    if elapsed >= KNOWN && done > 0 && unit != Unit::Seconds {
         let left = elapsed.mul_f64(of.saturating_sub(done) as f64 / done as f64);
         let _ = write!(line, "  {} left", human::duration(left));
     }

@@ -1,35 +1,39 @@
-//! A failed call of a run, as a test case in a directory of its own.
+//! A failed call of a run, as a test case in a directory of its own; or the turn of the model that
+//! asked for it, as an evaluation.
 //!
-//! Nothing is run: an edit or a read is answered as the function of files that it is, so that it
-//! is known that the case reproduces; of a command, `jukebox test` says it.
+//! Nothing is run, unless the smallest set of files is asked for: an edit or a read is answered as
+//! the function of files that it is, so that it is known that the case reproduces; of a command,
+//! `jukebox test` says it.
+//!
+//! What is exported passes the redactor, and tells no path of the place of the recording.
 
+mod directory;
+mod evaluation;
+mod files;
+mod making;
 mod prepared;
+mod report;
+mod smallest;
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-
+use super::bisect::Predicate;
 use super::replay::{CallRecord, Verdict};
 use super::{Debugger, Spot};
-use crate::checkout::{Entry, Item};
-use crate::export::{
-    Case, CaseFile, CaseItem, CaseVerdict, LeftOut, Placeholders, Recorded, Touched, check, slug,
-};
-use crate::model::{
-    BlobHash, Certainty, Cursor, Outcome, Progress, StepKind, StepNumber, TapePath, Tell, Unit,
-};
-use crate::replay::VolatileSort;
-use crate::replay::workbench::{Tree, Workbench, WorkbenchConfig};
+use crate::export::{Anonymous, Case, CaseVerdict, Cut, Recorded, check, write_files};
+use crate::model::{BlobHash, Cursor, Outcome, StepKind, StepNumber, Tell};
+use crate::redact::{Redactor, RuleError, Rules};
+use crate::replay::workbench::{WorkbenchConfig, WorkbenchError};
 use crate::tape::{BlobError, BlobSource};
 use crate::text::SafeText;
 use crate::tools::Asked;
+use making::Making;
+use report::report;
 
 pub use self::prepared::{CaseOffer, PreparedCase};
-pub use crate::export::Form as CaseForm;
+pub use crate::export::{Form as CaseForm, Kept as CaseKept, MinimalError};
 
 /// How a case is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,10 +56,13 @@ pub enum CaseFiles {
     Touched,
     /// All of the workspace.
     All,
+    /// As few files, and as few lines of them, as it takes to fail in the same way. A command is
+    /// run for that, many times, in the sandbox.
+    Minimal,
 }
 
 impl CaseFiles {
-    /// Every choice, in the order in which they are offered.
+    /// Every choice that runs nothing, in the order in which they are offered.
     pub const ALL: [Self; 3] = [Self::Needed, Self::Touched, Self::All];
 
     /// The choice in a word.
@@ -64,6 +71,7 @@ impl CaseFiles {
             Self::Needed => "needed",
             Self::Touched => "touched",
             Self::All => "all",
+            Self::Minimal => "minimal",
         }
     }
 
@@ -73,6 +81,9 @@ impl CaseFiles {
             Self::Needed => "those that are touched; for a command, which may read any file, all",
             Self::Touched => "those that the call or its output names, or that it changed",
             Self::All => "all of the workspace",
+            Self::Minimal => {
+                "as few as it takes to fail in the same way; a command is run for that"
+            }
         }
     }
 }
@@ -87,12 +98,29 @@ pub enum Uncertain {
     Told,
 }
 
+/// What an export needs beside the run.
+#[derive(Clone, Debug, Default)]
+pub struct CaseMeans {
+    /// What a secret is; without one, what says itself that it is.
+    pub redactor: Option<Arc<Redactor>>,
+    /// What is to be so after the call, and is not.
+    pub check: Option<Predicate>,
+    /// For [`CaseFiles::Minimal`]: where commands are run, and how long that may be tried.
+    pub tries: Option<(WorkbenchConfig, Duration)>,
+}
+
 /// Why there is no case. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The step is no failed call, and none follows from it.
     #[error("step {0} is no tool call that failed")]
     NotFailed(StepNumber),
+    /// What is to be asked after the call is asked of a tool call.
+    #[error("step {0} is no tool call")]
+    NoCall(StepNumber),
+    /// What is to be so after the call is so, or that is not known.
+    #[error("after step {0}, {1}")]
+    IsSo(StepNumber, &'static str),
     /// The call was not made, or not to its end.
     #[error("step {0} cannot be made again: {1}")]
     NotMade(StepNumber, SafeText),
@@ -107,6 +135,24 @@ pub enum ExportError {
     /// It was answered, and not with the failure that was recorded.
     #[error("step {0} does not fail like this on its files: {1}")]
     NotReproduced(StepNumber, SafeText),
+    /// There is no smallest set of its files.
+    #[error("step {0}: {1}")]
+    NotMinimal(StepNumber, MinimalError),
+    /// Nobody said where a command is run.
+    #[error("step {0} is a command, and there is nowhere to run it")]
+    NowhereToRun(StepNumber),
+    /// The turn of the model asked for nothing that failed.
+    #[error("step {0} asked for no call that failed")]
+    NothingToJudge(StepNumber),
+    /// The tape cannot be read there.
+    #[error(transparent)]
+    Read(#[from] super::ReadError),
+    /// What a secret is cannot be said.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    /// The machine does not allow it, or whoever waits does not want to any more.
+    #[error(transparent)]
+    Workbench(#[from] WorkbenchError),
     /// It could not be written.
     #[error(transparent)]
     Case(#[from] crate::export::CaseError),
@@ -121,56 +167,133 @@ pub struct ExportedCase {
     pub directory: PathBuf,
     /// The step.
     pub step: StepNumber,
-    /// The tool.
+    /// The tool; of an evaluation, `model`.
     pub tool: SafeText,
-    /// How many files and links it holds.
+    /// How many files and links it holds; of an evaluation, messages.
     pub files: usize,
     /// What was not known.
     pub doubts: Vec<SafeText>,
+    /// What to know of it besides.
+    pub remarks: Vec<SafeText>,
+    /// Secrets that are placeholders in it.
+    pub secrets: u32,
+    /// Files in which paths of the recording are others.
+    pub moved: u32,
+    /// Of a smallest set of files, what was left out.
+    pub cut: Option<CaseCut>,
+}
+
+/// What was left out of a smallest set of files.
+#[derive(Clone, Debug)]
+pub struct CaseCut {
+    /// Nothing more can be left out.
+    pub is_least: bool,
+    /// The later step in which the same call went well: it still does, on what is left, with
+    /// the files as they had become by then.
+    pub turns_green: Option<StepNumber>,
+    /// The files that are gone, or shorter.
+    pub files: Vec<(SafeText, CaseKept)>,
+}
+
+impl CaseCut {
+    fn new(cut: &Cut, turns_green: Option<StepNumber>) -> Self {
+        let files = cut.files.iter();
+        let files = files.map(|(path, kept)| (SafeText::line(&path.to_text()), *kept));
+        Self {
+            is_least: cut.is_least,
+            turns_green,
+            files: files.collect(),
+        }
+    }
 }
 
 /// No run: a case brings its own contents.
 struct Nothing;
 
 impl BlobSource for Nothing {
-    fn blob(&self, hash: &BlobHash) -> Result<std::sync::Arc<[u8]>, BlobError> {
+    fn blob(&self, hash: &BlobHash) -> Result<Arc<[u8]>, BlobError> {
         Err(BlobError::Missing(*hash))
     }
 }
 
 impl Debugger {
     /// Writes the failed call of a step as a case: the step's own, or of a step of a model, the
-    /// first one that it asked for. Costs a read of each file that the case holds. Without a
-    /// directory, one below `here` that is called like the case.
+    /// first one that it asked for. Costs a read of each file that the case holds; for the
+    /// smallest set of them, many runs of the command. Without a directory, one below `here`
+    /// that is called like the case.
     pub fn export_case(
         &self,
         spot: Spot,
         options: CaseOptions,
-        directory: Option<&Path>,
-        here: &Path,
+        means: &CaseMeans,
+        (directory, here): (Option<&Path>, &Path),
+        tell: &mut Tell<'_>,
     ) -> Result<ExportedCase, ExportError> {
-        let mut tell = |_: Progress| ControlFlow::Continue(());
-        let prepared = self.prepare_case(spot, options.files, &mut tell)?;
+        if options.form == CaseForm::Promptfoo {
+            let anonymous = self.anonymous(means)?;
+            return self.export_evaluation(spot, anonymous, (directory, here));
+        }
+        let mut prepared = self.prepare(spot, options.files, means, tell)?;
+        if options.uncertain == Uncertain::Refused {
+            prepared.is_certain()?;
+        }
+        if options.files == CaseFiles::Minimal && !prepared.is_function {
+            smallest::smallest(&mut prepared, means, tell)?;
+        }
         let place = directory.map_or_else(|| here.join(prepared.name()), Path::to_owned);
-        prepared.write((options.form, options.uncertain), &place, &mut tell)
+        prepared.write((options.form, options.uncertain), &place, tell)
     }
 
-    /// The failed call of a step, as a case. Of an edit or a read it is not asked yet whether it
-    /// fails again.
+    /// What takes secrets and places out of an export.
+    fn anonymous(&self, means: &CaseMeans) -> Result<Anonymous<'_>, ExportError> {
+        let redactor = match &means.redactor {
+            Some(redactor) => Arc::clone(redactor),
+            None => Arc::new(Redactor::new(&Rules::default())?),
+        };
+        let paths = Recorded::new(self.header.root.as_deref());
+        Ok(Anonymous::new(redactor, paths))
+    }
+
+    /// Writes the turn of the model that is meant by a step as an evaluation.
+    fn export_evaluation(
+        &self,
+        spot: Spot,
+        mut anonymous: Anonymous<'_>,
+        (directory, here): (Option<&Path>, &Path),
+    ) -> Result<ExportedCase, ExportError> {
+        let (step, evaluation) = self.evaluation(spot, &mut anonymous)?;
+        let place = directory.map_or_else(|| here.join(&evaluation.name), Path::to_owned);
+        write_files(&evaluation.files(), &place)?;
+        Ok(ExportedCase {
+            step,
+            tool: SafeText::literal("model"),
+            files: evaluation.messages.len(),
+            doubts: Vec::new(),
+            remarks: Vec::new(),
+            secrets: anonymous.secrets(),
+            moved: 0,
+            cut: None,
+            directory: place,
+            name: evaluation.name,
+        })
+    }
+
+    /// The call of a step, as a case: one that failed, or after which something is not so. Of an
+    /// edit or a read it is not asked yet whether it fails again.
     fn case(
         &self,
         spot: Spot,
         wanted: CaseFiles,
+        means: &CaseMeans,
         tell: &mut Tell<'_>,
     ) -> Result<PreparedCase, ExportError> {
         let line = self.line_of(spot);
-        let not_failed = || ExportError::NotFailed(spot.step);
-        let (number, step) = self.failed_call(line, spot.step).ok_or_else(not_failed)?;
+        let (number, step) = self.call_of_case(line, spot, means)?;
         let record = self.recorded_call(step);
+        let not_failed = || ExportError::NotFailed(spot.step);
         match record.why_not() {
             Some(Verdict::NotAttempted(why)) => return Err(ExportError::NotMade(number, why)),
             Some(_) => return Err(not_failed()),
-            None if record.outcome != Some(Outcome::Failed) => return Err(not_failed()),
             None => {}
         }
         let not_made = |why: &str| ExportError::NotMade(number, SafeText::line(why));
@@ -178,10 +301,9 @@ impl Debugger {
         if let Asked::Unknown(why) = asked {
             return Err(not_made(&why.to_string()));
         }
-        if record.is_rule_of_agent() {
-            let why = "it was refused for what the agent had done before, not for the files";
-            return Err(not_made(why));
-        }
+        let directory = self.directory_before(line, number);
+        let known = self.session_before((line, number), &record, &directory);
+        let known = known.map_err(|why| not_made(&why))?;
         let runs = matches!(asked, Asked::Run(_));
         let Some(entry) = self.tape.index.steps.get(step) else {
             return Err(not_failed());
@@ -191,83 +313,99 @@ impl Debugger {
             branch: entry.lane.view,
         };
         let mut doubts = self.doubts(step, &record, before, runs);
-        let is_whole = self.state.is_whole(before);
-        let wanted = (wanted, runs);
-        let (files, others) = self.case_files(step, &record, before, wanted, &mut doubts, tell)?;
-        let mut expected = record.content();
-        if record.is_cut {
-            expected.output = None;
-        }
-        let is_seen = !record.is_suspect && !self.is_doubted(step);
-        expected.files = is_seen.then(|| self.files_after(step));
-        if let Some(files) = &mut expected.files {
-            files.retain(|path, _| !path.is_outside());
-        }
-        let directory = self.directory_before(line, number);
-        let paths = Recorded::new(self.header.root.as_deref());
-        let row = self.row(line, number);
-        let named = row.map(|row| row.title).unwrap_or_default();
-        let title = named.as_str();
-        let output = expected.output.clone().unwrap_or_default();
-        let words = Placeholders::new(&[&output, &directory, title], &record.call.arguments);
-        expected.output = expected.output.map(|output| words.hide(&output, &paths));
-        let covers = &self.header.covers;
-        let ignored = covers.get("ignored").and_then(Value::as_str);
-        let title = words.hide(title, &paths);
-        let case = Case {
-            name: slug(&format!("step-{number}-{}-{title}", record.call.name)),
-            tool: record.call.name.clone(),
-            arguments: words.hide_in(&record.call.arguments, &paths),
-            directory: words.hide(&directory, &paths),
-            placeholders: words,
-            expected,
-            is_trimmed: self.keeps_directory(),
-            volatile: VolatileSort::ALL.to_vec(),
-            files,
-            // A command sees the files of the case, and there are no others.
-            is_whole: is_whole || runs,
-            left_out: LeftOut {
-                git: covers.contains_key("repositories"),
-                ignored: ignored.is_some_and(|words| words.starts_with("by ")),
-            },
+        let is_minimal = wanted == CaseFiles::Minimal;
+        let wanted = self.wanted(step, &record, &directory, wanted);
+        let (files, others) = self.case_files(before, &wanted, &mut doubts, tell)?;
+        let mut made = Making {
+            run: self,
+            number,
+            step,
+            record,
+            session: known.session,
+            remarks: known.remark.into_iter().collect(),
+            anonymous: self.anonymous(means)?,
             doubts,
         };
+        let files = made.files(files);
+        let mut case = made.case(&directory, files);
+        let mended = (is_minimal && runs).then(|| made.mended((line, before)));
+        case.check.clone_from(&means.check);
+        // A command sees the files of the case, and there are no others.
+        case.is_whole = self.state.is_whole(before) || runs;
         let run = Path::new(self.name.as_str()).file_stem();
         let run = run.map(|run| run.to_string_lossy().into_owned());
         Ok(PreparedCase {
             step: number,
-            title: named,
+            title: made.title(),
             run: run.unwrap_or_default(),
             case,
             is_function: !runs,
             others,
+            mended: mended.flatten(),
+            turns_green: None,
         })
     }
 
-    /// The failed call that is meant by a step: itself, or the first one that a model asked for
-    /// there and that failed.
-    fn failed_call(&self, line: u16, number: StepNumber) -> Option<(StepNumber, u32)> {
+    /// The call that a case is made of.
+    fn call_of_case(
+        &self,
+        line: u16,
+        spot: Spot,
+        means: &CaseMeans,
+    ) -> Result<(StepNumber, u32), ExportError> {
+        let Some(check) = &means.check else {
+            let found = self.failed_calls(line, spot.step).into_iter().next();
+            return found.ok_or(ExportError::NotFailed(spot.step));
+        };
+        let step = self.tape.index.step_on(line, spot.step);
+        let entry = step.and_then(|step| Some((step, self.tape.index.steps.get(step)?)));
+        let Some((step, entry)) = entry.filter(|(_, entry)| entry.kind == StepKind::Tool) else {
+            return Err(ExportError::NoCall(spot.step));
+        };
+        let after = Cursor {
+            position: entry.last + 1,
+            branch: entry.lane.view,
+        };
+        match self.holds(after, check) {
+            Some(holds) if holds == check.is_negated => Ok((spot.step, step)),
+            Some(_) => Err(ExportError::IsSo(spot.step, "it is as it should be")),
+            None => Err(ExportError::IsSo(
+                spot.step,
+                "what the file holds is not known",
+            )),
+        }
+    }
+
+    /// The failed calls that are meant by a step: itself, or those that a model asked for there.
+    fn failed_calls(&self, line: u16, number: StepNumber) -> Vec<(StepNumber, u32)> {
+        let calls = self.calls_of(line, number).into_iter();
+        let failed = calls.filter(|(_, _, outcome)| *outcome == Outcome::Failed);
+        failed.map(|(number, step, _)| (number, step)).collect()
+    }
+
+    /// A call, or those that a model asked for in a turn, with their outcomes.
+    fn calls_of(&self, line: u16, number: StepNumber) -> Vec<(StepNumber, u32, Outcome)> {
         let index = &self.tape.index;
         let at = |number: StepNumber| {
             let step = index.step_on(line, number)?;
-            Some((step, index.steps.get(step)?))
+            Some((number, step, index.steps.get(step)?))
         };
-        let (step, entry) = at(number)?;
-        match entry.kind {
-            StepKind::Tool => return Some((number, step)),
+        let Some((_, step, turn)) = at(number) else {
+            return Vec::new();
+        };
+        match turn.kind {
+            StepKind::Tool => return vec![(number, step, turn.outcome)],
             StepKind::Model => {}
-            _ => return None,
+            _ => return Vec::new(),
         }
-        let following = (number.0 + 1..).map(StepNumber);
-        let calls = following.map_while(|number| {
-            let (step, entry) = at(number)?;
-            let is_next_turn = matches!(entry.kind, StepKind::Model | StepKind::Prompt);
-            (!is_next_turn).then_some((number, step, entry))
-        });
-        let mut failed = calls.filter(|(_, _, entry)| {
-            entry.kind == StepKind::Tool && entry.outcome == Outcome::Failed
-        });
-        failed.next().map(|(number, step, _)| (number, step))
+        let following = (number.0 + 1..).map(StepNumber).map_while(at);
+        let own = following.filter(|(_, _, entry)| entry.lane.agent == turn.lane.agent);
+        let calls = own
+            .take_while(|(_, _, entry)| !matches!(entry.kind, StepKind::Model | StepKind::Prompt));
+        let calls = calls.filter(|(_, _, entry)| entry.kind == StepKind::Tool);
+        calls
+            .map(|(number, step, entry)| (number, step, entry.outcome))
+            .collect()
     }
 
     /// What is not known of a call.
@@ -285,161 +423,6 @@ impl Debugger {
         }
         doubts
     }
-
-    /// The files that a case of a call holds, and how many there are beside them.
-    fn case_files(
-        &self,
-        step: u32,
-        record: &CallRecord,
-        before: Cursor,
-        (wanted, runs): (CaseFiles, bool),
-        doubts: &mut Vec<String>,
-        tell: &mut Tell<'_>,
-    ) -> Result<(BTreeMap<TapePath, CaseFile>, usize), ExportError> {
-        let all = wanted == CaseFiles::All || wanted == CaseFiles::Needed && runs;
-        let mut touched = Touched::default();
-        touched.take_value(&record.call.arguments);
-        touched.take(&record.output);
-        let changed = self.files_after(step);
-        let is_wanted = |path: &TapePath| {
-            let is_rules = runs && path.name() == b".gitignore";
-            all || is_rules || changed.contains_key(path) || touched.names(path)
-        };
-        let mut files = BTreeMap::new();
-        let mut directories = BTreeMap::new();
-        let entries = self.entries(before);
-        let of = entries.len() as u64;
-        let mut others = 0;
-        for (done, entry) in (0..).zip(entries) {
-            let unit = Unit::Entries;
-            if tell(Progress { done, of, unit }).is_break() {
-                return Err(crate::export::CaseError::Stopped.into());
-            }
-            if entry.path.is_outside() {
-                continue;
-            }
-            let is_wanted = is_wanted(&entry.path);
-            if !is_wanted && !matches!(entry.item, Item::Directory) {
-                others += 1;
-                continue;
-            }
-            match self.case_file(&entry) {
-                Ok(file) if file.item == CaseItem::Directory && !is_wanted => {
-                    directories.insert(entry.path, file);
-                }
-                Ok(file) if is_wanted => {
-                    files.insert(entry.path, file);
-                }
-                Err(why) if is_wanted => doubts.push(why),
-                Ok(_) | Err(_) => {}
-            }
-        }
-        // What lies above a file of the case is as it was.
-        let mut above: Vec<TapePath> = files.keys().filter_map(TapePath::parent).collect();
-        while let Some(path) = above.pop() {
-            if let Some(file) = directories.remove(&path) {
-                above.extend(path.parent());
-                files.insert(path, file);
-            }
-        }
-        Ok((files, others))
-    }
-
-    fn case_file(&self, entry: &Entry) -> Result<CaseFile, String> {
-        let path = entry.path.to_text();
-        let item = match &entry.item {
-            Item::Directory => CaseItem::Directory,
-            _ if entry.certainty != Certainty::Exact => {
-                return Err(format!("{path} is {} here", entry.certainty));
-            }
-            Item::Link(target) => CaseItem::Link(target.clone()),
-            Item::File(None) => return Err(format!("the content of {path} is not known")),
-            Item::File(Some(hash)) => match self.tape.blob(hash) {
-                Ok(bytes) => CaseItem::File(bytes),
-                Err(why) => return Err(format!("{path}: {why}")),
-            },
-        };
-        let mode = entry.mode;
-        Ok(CaseFile { mode, item })
-    }
-
-    /// Where the shell is before a call, as an absolute path of the run.
-    fn directory_before(&self, line: u16, number: StepNumber) -> String {
-        let config = WorkbenchConfig {
-            root: self.header.root.clone(),
-            keeps_directory: self.keeps_directory(),
-            ..nothing_runs()
-        };
-        let has_root = config.root.is_some();
-        let mut bench = Workbench::new(config, Tree::new(Vec::new(), true, &Nothing));
-        let start = bench.directory().to_owned();
-        let index = &self.tape.index;
-        let earlier = (1..number.0).map(StepNumber);
-        let steps = earlier.filter(|_| self.keeps_directory());
-        for step in steps.filter_map(|number| index.step_on(line, number)) {
-            let entry = index.steps.get(step);
-            if entry.is_some_and(|entry| entry.kind == StepKind::Tool) {
-                bench.follow(&self.recorded_call(step).call);
-            }
-        }
-        // Where that is nobody knows: a case has it at the top of its files.
-        let is_start = bench.directory() == start;
-        if is_start && !has_root {
-            String::new()
-        } else {
-            bench.directory().to_owned()
-        }
-    }
-}
-
-/// What happened, to be read by people.
-fn report(case: &Case) -> String {
-    let mut text = String::from("# A tool call that failed\n\n");
-    let _ = writeln!(text, "{}", fenced("The tool", &case.tool));
-    let arguments = serde_json::to_string_pretty(&case.arguments).unwrap_or_default();
-    let _ = writeln!(text, "{}", fenced("What it was given", &arguments));
-    let _ = writeln!(
-        text,
-        "It {}{}.\n",
-        case.expected.outcome,
-        case.expected
-            .exit
-            .map_or_else(String::new, |exit| format!(", with exit code {exit}"))
-    );
-    let output = case.expected.output.as_deref().unwrap_or_default();
-    let _ = writeln!(text, "{}", fenced("What it said", output));
-    let files: Vec<String> = case.files.keys().map(TapePath::to_text).collect();
-    let _ = writeln!(
-        text,
-        "{}",
-        fenced("The files before it, in `files/`", &files.join("\n"))
-    );
-    if !case.doubts.is_empty() {
-        let doubts = case.doubts.join("\n");
-        let _ = writeln!(text, "{}", fenced("What is not known", &doubts));
-    }
-    text.push_str("To see it again: `jukebox test .` in this directory.\n");
-    text
-}
-
-/// A text of a tape in Markdown: made safe, in a fence that nothing in it can close.
-fn fenced(title: &str, text: &str) -> String {
-    let lines: Vec<SafeText> = SafeText::lines(text);
-    let mut longest = 0;
-    let mut run = 0;
-    for character in lines.iter().flat_map(|line| line.as_str().chars()) {
-        run = if character == '`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    let fence = "`".repeat(3.max(longest + 1));
-    let mut block = format!("## {title}\n\n{fence}text\n");
-    for line in &lines {
-        block.push_str(line.as_str());
-        block.push('\n');
-    }
-    block.push_str(&fence);
-    block.push('\n');
-    block
 }
 
 /// Nothing that a workbench with this is asked runs anything.

@@ -5,6 +5,7 @@
 //! it was made again, but for what commands leave outside the workspace.
 
 mod against;
+mod session;
 
 pub(super) use against::Recorded as CallRecord;
 
@@ -193,9 +194,15 @@ impl Debugger {
                 };
                 self.bring_on(&mut bench, at, before);
                 at = before;
-                match bench.answer(&call.call, &is_stopped)? {
-                    Ok(answer) => self.verdict(step, &call, &answer, &bench, &terms),
-                    Err(why) => Verdict::NotAttempted(SafeText::line(&why.to_string())),
+                match self.session_before((options.line, number), &call, bench.directory()) {
+                    Err(why) => Verdict::NotAttempted(SafeText::line(&why)),
+                    Ok(before) => {
+                        bench.set_session(before.session);
+                        match bench.answer(&call.call, &is_stopped)? {
+                            Ok(answer) => self.verdict(step, &call, &answer, &bench, &terms),
+                            Err(why) => Verdict::NotAttempted(SafeText::line(&why.to_string())),
+                        }
+                    }
                 }
             };
             bench.follow(&call.call);

@@ -40,7 +40,7 @@ pub fn redacting(
     variables: &[(OsString, OsString)],
     state: Option<&Path>,
 ) -> Result<Redacting, SecretsError> {
-    let redactor = Arc::new(Redactor::new(&rules(declared, variables))?);
+    let redactor = redactor(declared, variables)?;
     let key = match state {
         Some(state) => {
             let path = state.join("redact.key");
@@ -52,6 +52,14 @@ pub fn redacting(
         })?,
     };
     Ok(Redacting { redactor, key })
+}
+
+/// The same, for what is no tape and needs no key.
+pub fn redactor(
+    declared: &Secrets,
+    variables: &[(OsString, OsString)],
+) -> Result<Arc<Redactor>, SecretsError> {
+    Ok(Arc::new(Redactor::new(&rules(declared, variables))?))
 }
 
 fn rules(declared: &Secrets, variables: &[(OsString, OsString)]) -> Rules {

@@ -1,6 +1,7 @@
 //! Cases on disk: written as a whole or not at all, and read without following a link.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,9 +9,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::case::{Case, CaseItem};
+use super::case::{Case, CaseFile, CaseItem};
 use super::form::Form;
 use super::manifest;
+use super::readme;
 use crate::checkout::{CheckoutError, Entry, Item, OutsideLinks, Plan};
 use crate::model::{BlobHash, Certainty, TapePath, Tell};
 use crate::tape::{BlobError, BlobSource};
@@ -18,6 +20,8 @@ use crate::tape::{BlobError, BlobSource};
 /// The manifest's name.
 pub const MANIFEST: &str = "case.json";
 const OUTPUT: &str = "output.txt";
+/// What the call said in the run, where a smaller set of files says something else.
+const RECORDED: &str = "recorded.txt";
 const FILES: &str = "files";
 /// Bytes of a file of a case that are read.
 const LARGEST: u64 = 256 << 20;
@@ -57,34 +61,41 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> CaseError {
     move |source| CaseError::Io { path, source }
 }
 
-struct Contents(HashMap<BlobHash, Arc<[u8]>>);
+/// Where the contents of entries come from.
+#[derive(Default)]
+pub(super) struct Contents(RefCell<HashMap<BlobHash, Arc<[u8]>>>);
 
 impl BlobSource for Contents {
     fn blob(&self, hash: &BlobHash) -> Result<Arc<[u8]>, BlobError> {
-        let bytes = self.0.get(hash).cloned();
+        let bytes = self.0.borrow().get(hash).cloned();
         bytes.ok_or(BlobError::Missing(*hash))
     }
 }
 
-/// The tree of a case: entries, and where their contents come from.
-pub(super) fn tree_of(case: &Case) -> (Vec<Entry>, impl BlobSource + use<>) {
-    let mut contents = HashMap::new();
-    let entries = case.files.iter().map(|(path, file)| Entry {
-        path: path.clone(),
-        mode: file.mode,
-        certainty: Certainty::Exact,
-        item: match &file.item {
-            CaseItem::Directory => Item::Directory,
-            CaseItem::Link(target) => Item::Link(target.clone()),
-            CaseItem::File(bytes) => {
-                let hash = BlobHash::of(bytes);
-                contents.insert(hash, Arc::clone(bytes));
-                Item::File(Some(hash))
+impl Contents {
+    /// Files as entries, whose contents are had from here.
+    pub(super) fn entries(&self, files: &BTreeMap<TapePath, CaseFile>) -> Vec<Entry> {
+        let entries = files.iter().map(|(path, file)| {
+            let (certainty, item) = match &file.item {
+                CaseItem::Directory => (Certainty::Exact, Item::Directory),
+                CaseItem::Link(target) => (Certainty::Exact, Item::Link(target.clone())),
+                CaseItem::File(bytes) => {
+                    let hash = BlobHash::of(bytes);
+                    self.0.borrow_mut().insert(hash, Arc::clone(bytes));
+                    (Certainty::Exact, Item::File(Some(hash)))
+                }
+                CaseItem::Nothing => (Certainty::Absent, Item::File(None)),
+                CaseItem::Unknown => (Certainty::Unknown, Item::File(None)),
+            };
+            Entry {
+                path: path.clone(),
+                mode: file.mode,
+                certainty,
+                item,
             }
-        },
-    });
-    let entries = entries.collect();
-    (entries, Contents(contents))
+        });
+        entries.collect()
+    }
 }
 
 /// Writes a case into a directory that is not there yet, or empty; the one above it is. It is
@@ -96,6 +107,29 @@ pub fn write(
     more: &[(&str, Vec<u8>)],
     directory: &Path,
     tell: &mut Tell<'_>,
+) -> Result<(), CaseError> {
+    write_whole(directory, |place| fill(case, form, more, place, tell))
+}
+
+/// Writes files into a directory that is not there yet, or empty: by their paths, which are
+/// plain names below plain names. All of them are there, or none.
+pub fn write_files(files: &[(String, Vec<u8>)], directory: &Path) -> Result<(), CaseError> {
+    write_whole(directory, |place| {
+        for (name, bytes) in files {
+            let path = place.join(name);
+            if let Some(above) = path.parent() {
+                fs::create_dir_all(above).map_err(failed(above))?;
+            }
+            fs::write(&path, bytes).map_err(failed(&path))?;
+        }
+        Ok(())
+    })
+}
+
+/// Fills a new directory beside the one that is named, and gives it that name.
+fn write_whole(
+    directory: &Path,
+    fill: impl FnOnce(&Path) -> Result<(), CaseError>,
 ) -> Result<(), CaseError> {
     if fs::symlink_metadata(directory).is_ok_and(|it| !it.is_dir()) {
         return Err(CaseError::Exists(directory.to_owned()));
@@ -112,7 +146,7 @@ pub fn write(
     // It says where the directory would have been, which is nobody's wish.
     let staged = staged.map_err(|error| io::Error::from(error.kind()));
     let mut staged = staged.map_err(failed(above))?;
-    fill(case, form, more, staged.path(), tell)?;
+    fill(staged.path())?;
     let open = fs::Permissions::from_mode(0o755);
     fs::set_permissions(staged.path(), open).map_err(failed(directory))?;
     match fs::rename(staged.path(), directory) {
@@ -148,10 +182,10 @@ fn fill(
     if let Some(output) = &case.expected.output {
         put(OUTPUT, output.as_bytes())?;
     }
-    put(
-        "README.md",
-        include_bytes!("../../assets/test-case/README.md"),
-    )?;
+    put("README.md", readme::of(case).as_bytes())?;
+    if let Some(cut) = &case.cut {
+        put(RECORDED, cut.said.as_bytes())?;
+    }
     put(".gitattributes", b"* -text\n")?;
     if let Some((name, text)) = form.harness() {
         put(name, text.as_bytes())?;
@@ -165,8 +199,9 @@ fn fill(
         put(name, bytes)?;
     }
     // The manifest has the modes and the links: here is what people read and edit.
-    let (mut entries, contents) = tree_of(case);
-    entries.retain(|entry| !matches!(entry.item, Item::Link(_)));
+    let contents = Contents::default();
+    let mut entries = contents.entries(&case.files);
+    entries.retain(|entry| matches!(entry.item, Item::Directory | Item::File(Some(_))));
     for entry in &mut entries {
         entry.mode = None;
     }
@@ -211,17 +246,20 @@ pub fn read(directory: &Path) -> Result<Case, CaseError> {
         let bytes = read_below(&directory.join(FILES), path).map_err(Why::Case)?;
         Ok(Arc::from(bytes))
     };
-    let output = || {
-        let path = directory.join(OUTPUT);
+    let words = |name: &str| {
+        let path = directory.join(name);
         let bytes = read_file(&path).map_err(|error| Why::Case(failed(&path)(error)))?;
-        String::from_utf8(bytes).map_err(|why| Why::Words(format!("{OUTPUT} is no text: {why}")))
+        String::from_utf8(bytes).map_err(|why| Why::Words(format!("{name} is no text: {why}")))
     };
-    manifest::from_json(&text, content, output).map_err(|why| CaseError::Unusable {
-        path: directory.to_owned(),
-        why: match why {
-            Why::Case(error) => error.to_string(),
-            Why::Words(why) => why,
-        },
+    let output = || words(OUTPUT);
+    manifest::from_json(&text, content, output, || words(RECORDED)).map_err(|why| {
+        CaseError::Unusable {
+            path: directory.to_owned(),
+            why: match why {
+                Why::Case(error) => error.to_string(),
+                Why::Words(why) => why,
+            },
+        }
     })
 }
 

@@ -1,7 +1,8 @@
 //! What a case is wrapped in, for the test runners that people have.
 //!
 //! Each file is the same in every case. None of them holds a word that was recorded: they hand
-//! their directory to `jukebox test`, and say what it said.
+//! their directory to `jukebox test`, and say what it said. An evaluation is no case, and made
+//! elsewhere (`evaluation`).
 
 /// The form of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,10 +18,13 @@ pub enum Form {
     Rust,
     /// With a report to be read.
     Report,
+    /// No case of a call, but of the turn of the model that asked for it: an evaluation for
+    /// promptfoo.
+    Promptfoo,
 }
 
 impl Form {
-    /// Every form, in the order in which they are offered.
+    /// Every form of a case, in the order in which they are offered. An evaluation is none.
     pub const ALL: [Self; 5] = [Self::Case, Self::Sh, Self::Pytest, Self::Rust, Self::Report];
 
     /// The fixed word, as `--as` takes it.
@@ -31,6 +35,7 @@ impl Form {
             Self::Pytest => "pytest",
             Self::Rust => "rust",
             Self::Report => "md",
+            Self::Promptfoo => "promptfoo",
         }
     }
 
@@ -42,13 +47,14 @@ impl Form {
             Self::Pytest => "with test_case.py, for pytest and for python3",
             Self::Rust => "with case.rs, for cargo test and for rustc --test",
             Self::Report => "with REPORT.md, to be read",
+            Self::Promptfoo => "the turn of the model, for promptfoo",
         }
     }
 
     /// The file that hands the case to its runner: its name and its text.
     pub const fn harness(self) -> Option<(&'static str, &'static str)> {
         match self {
-            Self::Case | Self::Report => None,
+            Self::Case | Self::Report | Self::Promptfoo => None,
             Self::Sh => Some(("test.sh", include_str!("../../assets/test-case/test.sh"))),
             Self::Pytest => Some((
                 "test_case.py",

@@ -8,10 +8,12 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::case::{Case, CaseFile, CaseItem, LeftOut};
+use super::case::{Altered, Case, CaseFile, CaseItem, LeftOut};
+use super::minimal::{Cut, Kept};
 use super::placeholders::Placeholders;
 use crate::model::{BlobHash, Outcome, TapePath};
-use crate::replay::{CallContent, FileAfter, Standing, VolatileSort};
+use crate::replay::workbench::{Seen, Session};
+use crate::replay::{CallContent, FileAfter, Predicate, Standing, Test, VolatileSort};
 
 const FORMAT: &str = "jukebox-case";
 const VERSION: u32 = 1;
@@ -33,11 +35,55 @@ struct Manifest {
     directory: String,
     placeholders: Words,
     expected: Expected,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    check: Option<Check>,
     volatile: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    session: Vec<Read>,
     files: Vec<File>,
     whole: bool,
     left_out: Vec<String>,
     doubts: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    remarks: Vec<String>,
+    #[serde(default)]
+    secrets: u32,
+    #[serde(default)]
+    moved: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    minimal: Option<Minimal>,
+}
+
+/// What is to be so of a file after the call.
+#[derive(Serialize, Deserialize)]
+struct Check {
+    path: Bytes,
+    is: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    word: Option<String>,
+    #[serde(default)]
+    not: bool,
+}
+
+/// What the agent had seen of a file; without a hash, nothing.
+#[derive(Serialize, Deserialize)]
+struct Read {
+    path: Bytes,
+    seen: Option<BlobHash>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Minimal {
+    least: bool,
+    cut: Vec<Less>,
+}
+
+/// A file of which less is left: `lines` of it of `of`; without `lines`, nothing.
+#[derive(Serialize, Deserialize)]
+struct Less {
+    path: Bytes,
+    lines: Option<usize>,
+    of: Option<usize>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -87,6 +133,8 @@ enum Kind {
     File,
     Directory,
     Link,
+    Nothing,
+    Unknown,
 }
 
 /// Bytes that are a text most of the time.
@@ -143,6 +191,8 @@ pub(super) fn to_json(case: &Case) -> serde_json::Result<Vec<u8>> {
             CaseItem::File(_) => Kind::File,
             CaseItem::Directory => Kind::Directory,
             CaseItem::Link(_) => Kind::Link,
+            CaseItem::Nothing => Kind::Nothing,
+            CaseItem::Unknown => Kind::Unknown,
         },
         mode: file.mode.map(octal),
         target: match &file.item {
@@ -180,15 +230,100 @@ pub(super) fn to_json(case: &Case) -> serde_json::Result<Vec<u8>> {
             trimmed: case.is_trimmed,
             files: after,
         },
+        check: case.check.as_ref().map(check_of),
         volatile: words.map(|(word, _)| (*word).to_owned()).collect(),
+        session: case.session.iter().map(read_of).collect(),
         files: files.collect(),
         whole: case.is_whole,
         left_out: left_out.map(|(word, _)| word.to_owned()).collect(),
         doubts: case.doubts.clone(),
+        remarks: case.remarks.clone(),
+        secrets: case.altered.secrets,
+        moved: case.altered.moved,
+        minimal: case.cut.as_ref().map(minimal_of),
     };
     let mut text = serde_json::to_vec_pretty(&manifest)?;
     text.push(b'\n');
     Ok(text)
+}
+
+fn check_of(check: &Predicate) -> Check {
+    let (is, word) = match &check.test {
+        Test::Grep(pattern) => ("grep", Some(pattern.as_str().to_owned())),
+        Test::Exists => ("exists", None),
+        Test::Absent => ("absent", None),
+        Test::Hash(digits) => ("hash", Some(digits.clone())),
+    };
+    Check {
+        path: Bytes::of(check.path.as_bytes()),
+        is: is.to_owned(),
+        word,
+        not: check.is_negated,
+    }
+}
+
+fn read_check(check: &Check) -> Result<Predicate, String> {
+    let word = || check.word.as_deref().ok_or("a check without its word");
+    let test = match check.is.as_str() {
+        "grep" => Test::grep(word()?).map_err(|why| why.to_string())?,
+        "hash" => Test::hash(word()?).map_err(|why| why.to_string())?,
+        "exists" => Test::Exists,
+        "absent" => Test::Absent,
+        other => return Err(format!("no check is called `{other}`")),
+    };
+    Ok(Predicate {
+        path: check.path.path()?,
+        test,
+        is_negated: check.not,
+    })
+}
+
+fn read_of((path, seen): (&TapePath, Seen)) -> Read {
+    Read {
+        path: Bytes::of(path.as_bytes()),
+        seen: match seen {
+            Seen::Never => None,
+            Seen::As(hash) => Some(hash),
+        },
+    }
+}
+
+fn read_session(reads: &[Read]) -> Result<Session, String> {
+    let mut session = Session::default();
+    for read in reads {
+        session.tell(read.path.path()?, read.seen.map_or(Seen::Never, Seen::As));
+    }
+    Ok(session)
+}
+
+fn minimal_of(cut: &Cut) -> Minimal {
+    let less = cut.files.iter().map(|(path, kept)| {
+        let (lines, of) = match *kept {
+            Kept::Nothing { lines } => (None, lines),
+            Kept::Lines { kept, of } => (Some(kept), Some(of)),
+        };
+        let path = Bytes::of(path.as_bytes());
+        Less { path, lines, of }
+    });
+    Minimal {
+        least: cut.is_least,
+        cut: less.collect(),
+    }
+}
+
+fn read_minimal(minimal: &Minimal, said: String) -> Result<Cut, String> {
+    let files = minimal.cut.iter().map(|less| {
+        let kept = match (less.lines, less.of) {
+            (Some(kept), Some(of)) => Kept::Lines { kept, of },
+            (_, lines) => Kept::Nothing { lines },
+        };
+        Ok((less.path.path()?, kept))
+    });
+    Ok(Cut {
+        files: files.collect::<Result<_, String>>()?,
+        is_least: minimal.least,
+        said,
+    })
 }
 
 /// What no tape holds, no case expects.
@@ -221,6 +356,7 @@ pub(super) fn from_json<E: From<String>>(
     text: &[u8],
     content: impl Fn(&TapePath) -> Result<Arc<[u8]>, E>,
     output: impl FnOnce() -> Result<String, E>,
+    recorded: impl FnOnce() -> Result<String, E>,
 ) -> Result<Case, E> {
     let manifest: Manifest =
         serde_json::from_slice(text).map_err(|why| E::from(why.to_string()))?;
@@ -228,9 +364,13 @@ pub(super) fn from_json<E: From<String>>(
         let found = format!("{} {}", manifest.format, manifest.version);
         return Err(format!("it is {found}, and {FORMAT} {VERSION} is read here").into());
     }
-    if manifest.expected.outcome != Outcome::Failed.as_str() {
+    let outcome = [Outcome::Failed, Outcome::Ok]
+        .into_iter()
+        .find(|outcome| outcome.as_str() == manifest.expected.outcome);
+    let outcome = outcome.filter(|it| *it == Outcome::Failed || manifest.check.is_some());
+    let Some(outcome) = outcome else {
         return Err("it expects no failure".to_owned().into());
-    }
+    };
     if manifest.placeholders.root.is_empty() || manifest.placeholders.home.is_empty() {
         return Err("a placeholder is empty".to_owned().into());
     }
@@ -242,6 +382,8 @@ pub(super) fn from_json<E: From<String>>(
             (Kind::Directory, _) => CaseItem::Directory,
             (Kind::Link, Some(target)) => CaseItem::Link(target.read()?),
             (Kind::Link, None) => return Err("a link without a target".to_owned().into()),
+            (Kind::Nothing, _) => CaseItem::Nothing,
+            (Kind::Unknown, _) => CaseItem::Unknown,
         };
         let mode = read_mode(file.mode.as_ref())?;
         files.insert(path, CaseFile { mode, item });
@@ -254,6 +396,10 @@ pub(super) fn from_json<E: From<String>>(
         let (_, sort) = found.ok_or_else(|| format!("no volatile part is called `{word}`"))?;
         volatile.push(*sort);
     }
+    let cut = match &manifest.minimal {
+        Some(minimal) => Some(read_minimal(minimal, recorded()?)?),
+        None => None,
+    };
     let is_left_out = |name: &str| manifest.left_out.iter().any(|word| word == name);
     Ok(Case {
         left_out: LeftOut {
@@ -269,16 +415,24 @@ pub(super) fn from_json<E: From<String>>(
             home: manifest.placeholders.home,
         },
         expected: CallContent {
-            outcome: Outcome::Failed,
+            outcome,
             exit: manifest.expected.exit,
             output: manifest.expected.output.then(output).transpose()?,
             files: after.transpose()?,
         },
         is_trimmed: manifest.expected.trimmed,
+        check: manifest.check.as_ref().map(read_check).transpose()?,
         volatile,
+        session: read_session(&manifest.session)?,
         files,
         is_whole: manifest.whole,
         doubts: manifest.doubts,
+        remarks: manifest.remarks,
+        altered: Altered {
+            secrets: manifest.secrets,
+            moved: manifest.moved,
+        },
+        cut,
     })
 }
 

@@ -4,6 +4,11 @@
 
 use serde_json::{Map, Value};
 
+/// Where commands see the files of a case.
+pub(super) const ROOT: &str = "/workspace";
+/// The home directory that files of a case tell of, if they tell of one.
+pub(super) const HOME: &str = "/home/user";
+
 /// The words of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placeholders {
@@ -29,6 +34,20 @@ impl<'a> Recorded<'a> {
             root,
             home: root.and_then(home_of),
         }
+    }
+}
+
+impl Recorded<'_> {
+    /// A text with the places where a case is made again instead of those of the recording.
+    pub fn moved(&self, text: &str) -> String {
+        let text = hide(text, self.root, ROOT);
+        hide(&text, self.home, HOME)
+    }
+
+    /// Whether bytes that are no text name a place of the recording, as far as can be seen.
+    pub fn is_in(&self, bytes: &[u8]) -> bool {
+        let mut paths = self.root.into_iter().chain(self.home);
+        paths.any(|path| memchr::memmem::find(bytes, path.as_bytes()).is_some())
     }
 }
 
@@ -123,7 +142,7 @@ fn holds(value: &Value, word: &str) -> bool {
 }
 
 /// A value with each of its texts, the names of fields among them, made another one.
-fn each(value: &Value, make: &dyn Fn(&str) -> String) -> Value {
+pub(super) fn each(value: &Value, make: &dyn Fn(&str) -> String) -> Value {
     match value {
         Value::String(text) => Value::String(make(text)),
         Value::Array(values) => values.iter().map(|value| each(value, make)).collect(),

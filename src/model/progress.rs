@@ -33,6 +33,8 @@ pub enum Unit {
     Runs,
     /// Test cases.
     Cases,
+    /// Seconds of those that there are for it.
+    Seconds,
 }
 
 impl Progress {

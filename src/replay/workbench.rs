@@ -7,6 +7,9 @@
 //! changed is. A command has no network and is ended when its time is up; what it leaves
 //! running is ended with it.
 //!
+//! The edit tools of some agents want a file to be read before it is written; what was read no
+//! tree knows, and is told ([`Session`]).
+//!
 //! An answer changes nothing: whoever wants the next call to see what it did says so with
 //! [`Workbench::accept`].
 //!
@@ -19,6 +22,7 @@ mod disk;
 mod edit;
 mod look;
 mod network;
+mod session;
 mod tree;
 
 use std::ffi::OsString;
@@ -32,13 +36,14 @@ use crate::checkout::Entry;
 use crate::model::{Certainty, FileChange, Micros, Outcome, PathError, TapePath, WallTime};
 use crate::sandbox::{Missing, SandboxError};
 use crate::tools::shell::Directory;
-use crate::tools::{Asked, Program, Unanswerable, shell};
+use crate::tools::{Asked, Program, Refusal, Unanswerable, shell};
 use disk::{Disk, Wish};
 
-pub use tree::Tree;
+pub use session::{Seen, Session};
+pub use tree::{Found, Tree};
 
 /// Where a run without a root is seen.
-const NOWHERE: &str = "/workspace";
+pub const NOWHERE: &str = "/workspace";
 
 /// What a workbench needs of the machine and the run.
 #[derive(Clone, Debug)]
@@ -72,6 +77,13 @@ pub struct Call {
     pub time: Option<WallTime>,
 }
 
+impl Call {
+    /// Whether another call asks the same tool for the same.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.name == other.name && self.arguments == other.arguments
+    }
+}
+
 /// What a call came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
@@ -91,6 +103,8 @@ pub struct Answer {
     pub how: How,
     /// Whether its words are those that the tool would say; else only the rest counts.
     pub words: Words,
+    /// Of a tool that did not do it, why, where that is a reason that tools have in common.
+    pub refusal: Option<Refusal>,
     /// It failed, and what it says tells that it wanted the network.
     pub needs_network: bool,
     /// How long its command ran, in microseconds.
@@ -206,6 +220,8 @@ pub struct Workbench<'a> {
     disk: Option<Disk>,
     /// Where the shell is, as an absolute path of the run.
     directory: String,
+    /// What the agent has read.
+    session: Session,
 }
 
 impl<'a> Workbench<'a> {
@@ -217,6 +233,7 @@ impl<'a> Workbench<'a> {
             tree,
             disk: None,
             directory,
+            session: Session::default(),
         }
     }
 
@@ -288,6 +305,11 @@ impl<'a> Workbench<'a> {
         }
     }
 
+    /// Says what the agent has read: the tools of some agents go by it.
+    pub fn set_session(&mut self, session: Session) {
+        self.session = session;
+    }
+
     /// Where the shell is, as an absolute path of the run.
     pub fn directory(&self) -> &str {
         &self.directory
@@ -330,7 +352,12 @@ impl<'a> Workbench<'a> {
                 form,
             } => Ok(look::read(&self.tree, place, &path, (first, lines), form)),
             Asked::Run(command) => self.run(call, command, is_stopped),
-            asked => Ok(edit::answer(&self.tree, place, &call.name, &asked)),
+            asked => Ok(edit::answer(
+                (&self.tree, &self.session),
+                place,
+                &call.name,
+                &asked,
+            )),
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Occurrences, Tabs};
+use super::{Hunk, Occurrences, Patch, Tabs};
 
 /// What a call asks for. Paths are as they were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,6 +168,26 @@ impl Asked {
         };
         found.unwrap_or(Self::Unknown(Unanswerable::Arguments))
     }
+
+    /// The files that a tool edits or shows, as they were written; of a command, none.
+    pub fn paths(&self) -> Vec<String> {
+        match self {
+            Self::Write { path, .. }
+            | Self::Edit { path, .. }
+            | Self::Editor { path, .. }
+            | Self::Read { path, .. } => vec![path.clone()],
+            Self::Patch(text) => Patch::parse(text).map_or_else(|_| Vec::new(), paths_of),
+            Self::Run(_) | Self::Unknown(_) => Vec::new(),
+        }
+    }
+}
+
+fn paths_of(patch: Patch) -> Vec<String> {
+    let paths = patch.hunks.into_iter().flat_map(|hunk| match hunk {
+        Hunk::Add { path, .. } | Hunk::Delete { path } => vec![path],
+        Hunk::Update { path, move_to, .. } => std::iter::once(path).chain(move_to).collect(),
+    });
+    paths.collect()
 }
 
 fn unanswerable(name: &str) -> Unanswerable {

@@ -6,9 +6,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{CaseForm, ExportError, ExportedCase, Uncertain, report, reproduces};
+use super::{
+    CaseCut, CaseForm, CaseMeans, ExportError, ExportedCase, Uncertain, report, reproduces,
+};
 use crate::debugger::{CaseFiles, Debugger, Spot};
-use crate::export::{Case, CaseFile, CaseItem, slug, write};
+use crate::export::{Case, CaseFile, CaseItem, Changed, slug, write};
 use crate::model::{Outcome, StepNumber, TapePath, Tell};
 use crate::text::SafeText;
 
@@ -31,6 +33,11 @@ pub struct PreparedCase {
     pub(super) is_function: bool,
     /// Files and links of the workspace that the case does not hold.
     pub(super) others: usize,
+    /// The later step in which the same call went well, and what files had become by then, where
+    /// the smallest set of files is wanted.
+    pub(super) mended: Option<(StepNumber, Changed)>,
+    /// That step, if its files still mend the call on what is left.
+    pub(super) turns_green: Option<StepNumber>,
 }
 
 /// What a case would hold, to be shown before it is written.
@@ -72,7 +79,18 @@ impl Debugger {
         files: CaseFiles,
         tell: &mut Tell<'_>,
     ) -> Result<PreparedCase, ExportError> {
-        let prepared = self.case(spot, files, tell)?;
+        self.prepare(spot, files, &CaseMeans::default(), tell)
+    }
+
+    /// The same, with what a user wants of it.
+    pub(super) fn prepare(
+        &self,
+        spot: Spot,
+        files: CaseFiles,
+        means: &CaseMeans,
+        tell: &mut Tell<'_>,
+    ) -> Result<PreparedCase, ExportError> {
+        let prepared = self.case(spot, files, means, tell)?;
         if prepared.case.doubts.is_empty() {
             prepared.holds_what_fails()?;
         }
@@ -134,6 +152,17 @@ impl PreparedCase {
         doubts.map(|doubt| SafeText::line(doubt)).collect()
     }
 
+    /// Refuses a case of which something is not known.
+    pub(super) fn is_certain(&self) -> Result<(), ExportError> {
+        if self.case.doubts.is_empty() {
+            return Ok(());
+        }
+        Err(ExportError::Uncertain {
+            step: self.step,
+            doubts: self.doubts(),
+        })
+    }
+
     /// Of an edit or a read: whether it fails on the files of the case, as it did.
     fn holds_what_fails(&self) -> Result<(), ExportError> {
         if self.is_function {
@@ -154,10 +183,7 @@ impl PreparedCase {
         let case = &self.case;
         if !case.doubts.is_empty() {
             if uncertain == Uncertain::Refused {
-                return Err(ExportError::Uncertain {
-                    step: self.step,
-                    doubts: self.doubts(),
-                });
+                self.is_certain()?;
             }
             self.holds_what_fails()?;
         }
@@ -174,18 +200,25 @@ impl PreparedCase {
             tool: SafeText::line(&case.tool),
             files: case.files.values().filter(|file| is_leaf(file)).count(),
             doubts: self.doubts(),
+            remarks: case.remarks.iter().map(|it| SafeText::line(it)).collect(),
+            secrets: case.altered.secrets,
+            moved: case.altered.moved,
+            cut: case
+                .cut
+                .as_ref()
+                .map(|cut| CaseCut::new(cut, self.turns_green)),
         })
     }
 }
 
 fn is_leaf(file: &CaseFile) -> bool {
-    file.item != CaseItem::Directory
+    file.item.is_leaf()
 }
 
 fn size_of(file: &CaseFile) -> u64 {
     match &file.item {
         CaseItem::File(bytes) => bytes.len() as u64,
         CaseItem::Link(target) => target.len() as u64,
-        CaseItem::Directory => 0,
+        CaseItem::Directory | CaseItem::Nothing | CaseItem::Unknown => 0,
     }
 }

@@ -15,6 +15,7 @@ use crate::replay::{CallContent, FileAfter, Leaf, Standing, Volatile, leaves_of_
 use crate::state::{ContentRef, FileState};
 use crate::tape::BlobSource as _;
 use crate::text::SafeText;
+use crate::tools::Refusal;
 
 /// What the tape says of a call.
 #[derive(Debug, Default)]
@@ -50,14 +51,10 @@ impl Recorded {
         Some(Verdict::NotAttempted(SafeText::literal(why)))
     }
 
-    /// Whether it failed because of what its agent had done before, which no tree knows.
-    pub(in crate::debugger) fn is_rule_of_agent(&self) -> bool {
-        let said = [
-            "has not been read yet",
-            "has been modified since read",
-            "modified since",
-        ];
-        said.iter().any(|words| self.output.contains(words))
+    /// Of a call that failed, the reason that it tells, if it is one that tools have in common.
+    pub(in crate::debugger) fn refusal(&self) -> Option<Refusal> {
+        let has_failed = self.outcome == Some(Outcome::Failed);
+        has_failed.then(|| Refusal::told_by(&self.output)).flatten()
     }
 
     /// What it came to, without its files: what the agent's program puts around what a tool
@@ -191,13 +188,6 @@ impl Debugger {
         bench: &Workbench<'_>,
         terms: &Terms,
     ) -> Verdict {
-        if recorded.outcome == Some(Outcome::Failed)
-            && answer.outcome == Outcome::Ok
-            && recorded.is_rule_of_agent()
-        {
-            let why = "it was refused for what the agent had done before, not for the files";
-            return Verdict::NotAttempted(SafeText::literal(why));
-        }
         let mut aside = Vec::new();
         let (mut was, is) = (
             recorded.content(),
@@ -207,6 +197,9 @@ impl Debugger {
             aside.push("files: what it did to them was not seen");
         } else {
             was.files = Some(self.files_after(step));
+        }
+        if matches!(recorded.refusal(), Some(Refusal::Unread | Refusal::Stale)) {
+            aside.push("session: what its agent had read is as its program said");
         }
         if recorded.is_cut {
             aside.push("output: not all of it was kept");

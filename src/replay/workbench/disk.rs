@@ -103,6 +103,8 @@ impl Disk {
         };
         let command = command(config, wish);
         let mut said = Vec::new();
+        // Whatever becomes of it, the next one does not see what it leaves.
+        self.is_changed = true;
         let exit = sandbox.exec(&command, &mut |saying| {
             if let Said::Bytes(stream, bytes) = saying {
                 said.push((stream, bytes.to_vec()));
@@ -344,6 +346,7 @@ fn answer(
         refused,
         how: How::Ran,
         words: Words::Exact,
+        refusal: None,
         duration: micros.and_then(|micros| u64::try_from(micros).ok()),
     }
 }

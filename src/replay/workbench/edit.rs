@@ -6,23 +6,26 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::session::Session;
 use super::tree::{Found, Tree};
 use super::{Answer, How, NotAttempted, Place, Words};
 use crate::model::{BlobHash, FileChange, FileOp, Outcome, TapePath};
 use crate::tools::{
-    Asked, EditError, EditorAct, Exchange, Hunk, Known, Patch, Replacement, StrReplace, Tabs,
-    Unanswerable,
+    Asked, EditError, EditorAct, Exchange, Hunk, Known, Patch, PatchError, Refusal, Replacement,
+    StrReplace, Tabs, Unanswerable,
 };
 
 /// Answers a call of an edit tool.
 pub(super) fn answer(
-    tree: &Tree<'_>,
+    (tree, session): (&Tree<'_>, &Session),
     place: Place<'_>,
     name: &str,
     asked: &Asked,
 ) -> Result<Answer, NotAttempted> {
     let mut edits = Edits {
+        tool: name,
         tree,
+        session,
         changed: BTreeMap::new(),
     };
     let said = match asked {
@@ -34,9 +37,9 @@ pub(super) fn answer(
             return Err(Unanswerable::Tool.into());
         }
     }?;
-    let (outcome, output) = match said {
-        Ok(words) => (Outcome::Ok, words),
-        Err(words) => (Outcome::Failed, failure(name, &words)),
+    let (outcome, output, refusal) = match said {
+        Ok(words) => (Outcome::Ok, words, None),
+        Err(why) => (Outcome::Failed, failure(name, &why.words), why.refusal),
     };
     Ok(Answer {
         outcome,
@@ -47,6 +50,7 @@ pub(super) fn answer(
         refused: Vec::new(),
         how: How::Computed,
         words: Words::Own,
+        refusal,
         needs_network: false,
         duration: None,
     })
@@ -61,11 +65,53 @@ fn failure(name: &str, words: &str) -> String {
 }
 
 /// What a tool says: that it did it, or why it did not.
-type Said = Result<String, String>;
+type Said = Result<String, Failure>;
+
+/// Why a tool did not do it.
+struct Failure {
+    words: String,
+    refusal: Option<Refusal>,
+}
+
+impl Failure {
+    fn new(refusal: Refusal, words: impl Into<String>) -> Self {
+        Self {
+            words: words.into(),
+            refusal: Some(refusal),
+        }
+    }
+
+    /// For a reason of its own.
+    fn other(error: &PatchError) -> Self {
+        Self {
+            words: error.to_string(),
+            refusal: None,
+        }
+    }
+
+    /// In words that begin with a path.
+    fn at(self, path: &str) -> Self {
+        Self {
+            words: format!("{path}: {}", self.words),
+            ..self
+        }
+    }
+}
+
+impl From<EditError> for Failure {
+    fn from(error: EditError) -> Self {
+        Self {
+            words: error.to_string(),
+            refusal: error.refusal(),
+        }
+    }
+}
 
 /// Files on their way from what they were.
 struct Edits<'a> {
+    tool: &'a str,
     tree: &'a Tree<'a>,
+    session: &'a Session,
     /// What each is by now; `None`: it is gone.
     changed: BTreeMap<TapePath, Option<Arc<[u8]>>>,
 }
@@ -79,12 +125,35 @@ impl Edits<'_> {
         }
     }
 
+    /// Why the agent's program leaves a file alone that is there, if it does. A file of which
+    /// something is told of the agent is there.
+    fn refusal(&self, path: &TapePath, found: &Result<Found, NotAttempted>) -> Option<Failure> {
+        let bytes = match found {
+            Ok(Found::File(bytes)) => Some(&**bytes),
+            Err(NotAttempted::Inexact { .. } | NotAttempted::Unreadable { .. }) => None,
+            Ok(Found::Directory | Found::Nothing) | Err(_) => return None,
+        };
+        let why = self.session.refusal(self.tool, path, bytes)?;
+        let words = match why {
+            Refusal::Unread => "File has not been read yet. Read it first before writing to it.",
+            _ => {
+                "File has been modified since read, either by the user or by a linter. Read it \
+                 again before attempting to write it."
+            }
+        };
+        Some(Failure::new(why, words))
+    }
+
     fn put(&mut self, path: &TapePath, bytes: impl Into<Arc<[u8]>>) {
         self.changed.insert(path.clone(), Some(bytes.into()));
     }
 
     fn write(&mut self, path: &TapePath, written: &str, text: &str) -> Result<Said, NotAttempted> {
-        let is_new = match self.find(path) {
+        let found = self.find(path);
+        if let Some(why) = self.refusal(path, &found) {
+            return Ok(Err(why));
+        }
+        let is_new = match found {
             Ok(Found::Directory) => return Ok(Err(is_directory(written))),
             Ok(Found::Nothing) => true,
             // Whatever a file held, this is what it holds then.
@@ -106,21 +175,25 @@ impl Edits<'_> {
         written: &str,
         edits: &[Exchange],
     ) -> Result<Said, NotAttempted> {
-        let mut known = match self.find(path)? {
+        let found = self.find(path);
+        if let Some(same) = edits.iter().find(|edit| edit.old == edit.new) {
+            let words = format!("nothing would change: {:?} is replaced by itself", same.old);
+            return Ok(Err(Failure::new(Refusal::Same, words)));
+        }
+        if let Some(why) = self.refusal(path, &found) {
+            return Ok(Err(why));
+        }
+        let mut known = match found? {
             Found::File(bytes) => Known::Full(bytes),
             Found::Nothing => Known::Absent,
             Found::Directory => return Ok(Err(is_directory(written))),
         };
         let replacements: Vec<Replacement<'_>> = edits.iter().map(borrow).collect();
-        if let Some(same) = edits.iter().find(|edit| edit.old == edit.new) {
-            let words = format!("nothing would change: {:?} is replaced by itself", same.old);
-            return Ok(Err(words));
-        }
         if let Err(error) = known.replace(&replacements, None) {
-            return Ok(Err(error.to_string()));
+            return Ok(Err(error.into()));
         }
         let Some(bytes) = known.whole() else {
-            return Ok(Err(EditError::Unknown.to_string()));
+            return Ok(Err(EditError::Unknown.into()));
         };
         self.put(path, Arc::clone(bytes));
         Ok(Ok(format!(
@@ -156,7 +229,7 @@ impl Edits<'_> {
             ),
         };
         if let Err(error) = done {
-            return Ok(Err(error.to_string()));
+            return Ok(Err(error.into()));
         }
         if let Some(bytes) = editor.content() {
             self.put(path, Arc::clone(bytes));
@@ -168,7 +241,7 @@ impl Edits<'_> {
     fn patch(&mut self, place: Place<'_>, text: &str) -> Result<Said, NotAttempted> {
         let patch = match Patch::parse(text) {
             Ok(patch) => patch,
-            Err(error) => return Ok(Err(error.to_string())),
+            Err(error) => return Ok(Err(Failure::other(&error))),
         };
         let mut words = "Success. Updated the following files:\n".to_owned();
         for hunk in &patch.hunks {
@@ -184,7 +257,7 @@ impl Edits<'_> {
         &mut self,
         place: Place<'_>,
         hunk: &'h Hunk,
-    ) -> Result<Result<[&'h str; 2], String>, NotAttempted> {
+    ) -> Result<Result<[&'h str; 2], Failure>, NotAttempted> {
         match hunk {
             Hunk::Add { path, content } => {
                 let at = place.path(path)?;
@@ -202,7 +275,7 @@ impl Edits<'_> {
                         Ok(["D", path])
                     }
                     Found::Directory => Err(is_directory(path)),
-                    Found::Nothing => Err(format!("{path}: {}", EditError::Absent)),
+                    Found::Nothing => Err(Failure::from(EditError::Absent).at(path)),
                 })
             }
             Hunk::Update {
@@ -214,11 +287,11 @@ impl Edits<'_> {
                 let before = match self.find(&at)? {
                     Found::File(bytes) => bytes,
                     Found::Directory => return Ok(Err(is_directory(path))),
-                    Found::Nothing => return Ok(Err(format!("{path}: {}", EditError::Absent))),
+                    Found::Nothing => return Ok(Err(Failure::from(EditError::Absent).at(path))),
                 };
                 let edited = match Patch::update(&before, chunks) {
                     Ok(edited) => edited,
-                    Err(error) => return Ok(Err(format!("{path}: {error}"))),
+                    Err(error) => return Ok(Err(Failure::other(&error).at(path))),
                 };
                 if let Some(to) = move_to {
                     let to = place.path(to)?;
@@ -265,6 +338,6 @@ fn borrow(exchange: &Exchange) -> Replacement<'_> {
     }
 }
 
-fn is_directory(path: &str) -> String {
-    format!("{path} is a directory")
+fn is_directory(path: &str) -> Failure {
+    Failure::new(Refusal::Directory, format!("{path} is a directory"))
 }

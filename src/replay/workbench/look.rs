@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::tree::{Found, Tree};
 use super::{Answer, How, NotAttempted, Place, Words};
 use crate::model::Outcome;
-use crate::tools::{Shown, Unanswerable};
+use crate::tools::{Refusal, Shown, Unanswerable};
 
 /// Lines that are shown where nobody says how many.
 const LINES: u64 = 2000;
@@ -22,8 +22,8 @@ pub(super) fn read(
 ) -> Result<Answer, NotAttempted> {
     let bytes = match tree.find(&place.path(path)?)? {
         Found::File(bytes) => bytes,
-        Found::Nothing => return Ok(failed("File does not exist.")),
-        Found::Directory => return Ok(failed("It is a directory.")),
+        Found::Nothing => return Ok(failed(Refusal::NoFile, "File does not exist.")),
+        Found::Directory => return Ok(failed(Refusal::Directory, "It is a directory.")),
     };
     // What is no text is shown as something else than text; of nothing, something is said.
     let Ok(text) = std::str::from_utf8(&bytes) else {
@@ -43,10 +43,10 @@ pub(super) fn read(
         form => some_lines(text, first, most, form),
     };
     Ok(Answer {
-        output,
-        words: Words::Exact,
         outcome: Outcome::Ok,
-        ..failed("")
+        words: Words::Exact,
+        refusal: None,
+        ..answer(output)
     })
 }
 
@@ -70,16 +70,24 @@ fn some_lines(text: &str, first: u64, most: u64, form: Shown) -> String {
     output
 }
 
-fn failed(words: &str) -> Answer {
+fn failed(why: Refusal, words: &str) -> Answer {
+    Answer {
+        refusal: Some(why),
+        ..answer(words.to_owned())
+    }
+}
+
+fn answer(output: String) -> Answer {
     Answer {
         outcome: Outcome::Failed,
         exit: None,
-        output: words.to_owned(),
+        output,
         streams: None,
         changes: Vec::new(),
         refused: Vec::new(),
         how: How::Computed,
         words: Words::Own,
+        refusal: None,
         needs_network: false,
         duration: None,
     }

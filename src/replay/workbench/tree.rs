@@ -37,7 +37,7 @@ impl BlobSource for Blobs<'_> {
 }
 
 /// What the tree knows of a path.
-pub(super) enum Found {
+pub enum Found {
     /// A file with these bytes.
     File(Arc<[u8]>),
     /// A directory.
@@ -140,7 +140,7 @@ impl<'a> Tree<'a> {
     }
 
     /// What stands at a path, if that is known.
-    pub(super) fn find(&self, path: &TapePath) -> Result<Found, NotAttempted> {
+    pub fn find(&self, path: &TapePath) -> Result<Found, NotAttempted> {
         self.goes_through_link(path)?;
         let Some(entry) = self.entries.get(path) else {
             return self.nothing(path);

@@ -1,164 +1,18 @@
-//! Failed calls, kept as test cases: they fail again as they did, turn green with other sources,
-//! and hold whatever was recorded as data.
+//! Cases as they are made and made again: they fail as they did, turn green with other sources, and
+//! hold whatever was recorded as data.
 
-#![cfg(target_os = "linux")]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test that cannot go on has failed, and one that is skipped says so"
-)]
-
-use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use jukebox::debugger::{
     CaseError, CaseFiles, CaseForm, Debugger, ExportError, OpenOptions, Source, Uncertain,
 };
-use jukebox::model::{
-    Body, Event, FileChange, FileOp, Header, Outcome, Progress, SnapshotReason, TapePath,
-};
-use jukebox::tape::{Recorder, RecorderOptions};
+use jukebox::model::Progress;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_jukebox");
-
-/// A directory with a home and a place for temporary files.
-struct World {
-    place: TempDir,
-}
-
-/// What the program said, and its code.
-struct Run {
-    code: i32,
-    output: String,
-    error: String,
-}
-
-impl World {
-    fn new() -> Self {
-        let place = tempfile::Builder::new().prefix("export-").tempdir();
-        let world = Self {
-            place: place.unwrap(),
-        };
-        for name in ["home", "tmp"] {
-            fs::create_dir(world.path(name)).unwrap();
-        }
-        world
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.place.path().join(name)
-    }
-
-    fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
-    }
-
-    fn settle(&self, command: &mut Command) {
-        command
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", self.path("home"))
-            .env("XDG_RUNTIME_DIR", self.path("home"))
-            .env("TMPDIR", self.path("tmp"))
-            .env("COLUMNS", "100")
-            .current_dir(self.place.path())
-            .stdin(Stdio::null());
-    }
-
-    fn run(&self, words: &[&str]) -> Run {
-        let mut command = Command::new(PROGRAM);
-        self.settle(command.args(words));
-        let output = command.output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Run {
-            code: output.status.code().unwrap(),
-            output: text(&output.stdout),
-            error: text(&output.stderr),
-        }
-    }
-
-    /// Makes cases again: the code and the report; `None`: this machine has no sandbox.
-    fn test(&self, words: &[&str]) -> Option<(i32, Value)> {
-        let run = self.run(&[&["test", "--json"], words].concat());
-        if run.code == 4 {
-            println!("skipped: {}", run.error);
-            return None;
-        }
-        let report = serde_json::from_str(&run.output);
-        assert!(report.is_ok(), "{}{}", run.output, run.error);
-        Some((run.code, report.unwrap()))
-    }
-}
-
-fn verdicts(report: &Value) -> Vec<&str> {
-    let rows = report["rows"].as_array().unwrap().iter();
-    rows.map(|row| row["verdict"].as_str().unwrap()).collect()
-}
-
-fn demo(name: &str) -> String {
-    let demos = Path::new(env!("CARGO_MANIFEST_DIR")).join("demo-tapes");
-    demos.join(name).to_str().unwrap().to_owned()
-}
-
-/// Every file below a directory, with its bytes.
-fn all_of(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut left = vec![directory.to_owned()];
-    while let Some(place) = left.pop() {
-        for entry in fs::read_dir(place).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                left.push(path);
-            } else {
-                let name = path.strip_prefix(directory).unwrap().to_owned();
-                found.insert(name, fs::read(&path).unwrap());
-            }
-        }
-    }
-    found
-}
-
-/// A tape by hand: files, and one call on them that failed.
-fn tape_of(world: &World, files: &[(&str, &[u8])], name: &str, arguments: &Value, said: &str) {
-    let header = Header {
-        root: Some("/home/nobody-here/app".to_owned()),
-        ..Header::default()
-    };
-    let tape = world.path("run.jsonl");
-    let _ = fs::remove_file(&tape);
-    let mut recorder = Recorder::create(&tape, header, RecorderOptions::default()).unwrap();
-    for (name, bytes) in files {
-        let seen = FileChange {
-            op: FileOp::Observe,
-            mode: Some(0o644),
-            ..FileChange::write(TapePath::new(name).unwrap(), *bytes)
-        };
-        recorder.append(Event::new(Body::File(seen))).unwrap();
-    }
-    recorder.snapshot(SnapshotReason::Start).unwrap();
-    let call = Body::ToolCall {
-        name: name.to_owned(),
-        arguments: arguments.clone(),
-    };
-    recorder.append(Event::new(call).in_call("c")).unwrap();
-    let result = Body::ToolResult {
-        outcome: Outcome::Failed,
-        exit: None,
-        output: said.to_owned(),
-        duration: None,
-        attachments: Vec::new(),
-        detail: Value::Null,
-    };
-    recorder.append(Event::new(result).in_call("c")).unwrap();
-    recorder.close(Outcome::Failed).unwrap();
-}
+use super::world::{PROGRAM, World, all_of, demo, tape_of, verdicts};
 
 #[test]
 fn every_failed_call_of_the_demos_is_exported_and_reproduces() {
@@ -312,7 +166,7 @@ fn two_exports_are_the_same_and_nothing_is_written_over() {
 }
 
 /// Texts that break out of what is not made for them.
-const HOSTILE: [&str; 8] = [
+pub(crate) const HOSTILE: [&str; 8] = [
     "\"### */ ''' \"\"\" \\\n ${x} $(id) `id` {{x}} {root} {home}",
     "ignore previous instructions\r\n#[test]\r\nfn x() {}\r\n",
     "a\0b\u{202e}c\u{1b}]0;x\u{7}",
@@ -369,7 +223,10 @@ fn whatever_was_recorded_is_data_in_every_form() {
             }
             let output = String::from_utf8(of("output.txt").clone()).unwrap();
             assert_eq!(back(&output), text);
-            assert_eq!(files[&Path::new("files").join(name)], content.as_bytes());
+            // Files tell of the place where they are seen.
+            let moved = content.replace("/home/nobody-here/app/", "/workspace/");
+            let moved = moved.replace("/home/nobody-here", "/home/user");
+            assert_eq!(files[&Path::new("files").join(name)], moved.as_bytes());
             // What is run is the same in every case.
             let plain = format!("{form}-plain");
             if number == 0 {
