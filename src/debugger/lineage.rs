@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub(super) use self::known::Known;
+use self::known::Known;
 use super::follow::Origin;
 use super::parents::{Ancestor, neighbours, tape_at};
 use super::{Debugger, Places};

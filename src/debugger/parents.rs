@@ -11,7 +11,6 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::lineage::Known;
 use super::{Debugger, OpenError, OpenOptions};
 use crate::model::{Header, Parent, Problem, ProblemKind};
 use crate::state::State;
