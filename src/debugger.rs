@@ -101,7 +101,7 @@ pub use fork::{
     AgentFailure, AgentForked, Altered, Document, DocumentError, EditRefused, Editable, ForkAgent,
     ForkEdit, ForkError, ForkFailure, ForkOptions, ForkPlan, ForkThen, Forked, ForkedStep, Miss,
     MissRow, Output as StepOutput, PlannedCall, PlannedHow, Reading, Script, ScriptError, Stopped,
-    UnknownPart,
+    UnknownPart, VolatileParts,
 };
 pub use hooks::{
     Delivery, Door, Edit, EditError, Finished, HookPlaces, Inbox, Installed, Recorders, Spool,
@@ -125,8 +125,7 @@ pub use reading::{Rest, Slice};
 pub use recent::RecentRun;
 pub use recording::{RecordError, Recording, RecordingError, RecordingOptions, Reply, SyncPolicy};
 pub use replay::{
-    How, Reason, Replay, ReplayOptions, ReplayedCall, Verdict, VolatileSort, WorkbenchConfig,
-    WorkbenchError,
+    How, Reason, Replay, ReplayOptions, ReplayedCall, Verdict, WorkbenchConfig, WorkbenchError,
 };
 pub use restore::{
     Committed, Conflict, Done, Fingerprint, LeftAlone, LeftReason, Pending, Plan, Preview,

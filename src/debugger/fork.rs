@@ -19,14 +19,13 @@ use super::begun::Begun;
 use super::{BeginForkError, BegunFork, Debugger, OpenError, OpenOptions, Source, Spot, StepRow};
 use crate::model::{Content, Edit, EditOf, Event, FileChange, FileOp, Seq, TapePath, Via};
 use crate::replay::fork::{self as engine, Change, Fork, Then};
-use crate::replay::request::VolatileParts;
 use crate::replay::workbench::WorkbenchConfig;
 use crate::tape::{RecorderOptions, Untimed};
 use crate::text::SafeText;
 
 pub use crate::replay::document::{Document, DocumentError, Output, Reading};
 pub use crate::replay::fork::{ForkError, Script, ScriptError, Stopped};
-pub use crate::replay::request::{Miss, UnknownPart};
+pub use crate::replay::request::{Miss, UnknownPart, VolatileParts};
 pub use agent::{AgentFailure, AgentForked, ForkAgent};
 pub use editable::{EditRefused, Editable};
 pub use plan::{ForkPlan, PlannedCall, PlannedHow};
@@ -280,7 +279,8 @@ impl Debugger {
             .collect()
     }
 
-    fn volatile_parts(&self, named: &[String]) -> Result<VolatileParts, UnknownPart> {
+    /// The same, as parts of requests and results.
+    pub fn volatile_parts(&self, named: &[String]) -> Result<VolatileParts, UnknownPart> {
         let words = self.volatile_words(named);
         let root = self.header.root.as_deref();
         VolatileParts::read(words.iter().map(String::as_str), root, root)
