@@ -50,18 +50,18 @@ pub(super) struct Args {
 
 const HELP: &str = "\
 Each call is made on the files as they were recorded before it, not on what an earlier call left
-when it was made again. Edits, reads, Glob and Grep are functions of the files. Commands run in the
-sandbox, in a copy of the files seen at the path that the run had them at, without network; what
-they leave in /tmp and at home stays for the commands after them. SOURCE_DATE_EPOCH tells them when their
-call was recorded, and so does `faketime`, where that is installed. The real workspace is neither
-read nor written, and no effect is carried out again.
+when it was made again. Edits, reads, Glob and Grep are functions of the files. Commands run in
+the sandbox, in a copy of the files seen at the path that the run had them at, without network;
+what they leave in /tmp and at home stays for the commands after them. SOURCE_DATE_EPOCH tells
+them when their call was recorded, and so does `faketime`, where that is installed. The real
+workspace is neither read nor written, and no effect is carried out again.
 
 Compared are the outcome, the exit code, what was said and what became of files: paths, sorts,
 contents, modes. Not compared are the words of edit tools, which are their own; the order of what
 Glob and Grep find, which is by times that no tape holds; that in which lines of standard output
-and standard error came; and the parts that the tape's header and
---volatile list: times, ids, temporary-paths, durations, and places such as /exit, /output or
-/files/NAME, as `jukebox fork` takes them; with none, every character counts.
+and standard error came; and the parts that the tape's header and --volatile list: times, ids,
+temporary-paths, durations, and places such as /exit, /output or /files/NAME, as `jukebox fork`
+takes them; with none, every character counts.
 
 Not attempted are calls that ask a service, another agent or a person, or that were refused or
 interrupted; and those that depend on a file that the tape does not hold exactly: a command

@@ -88,6 +88,8 @@ pub struct Ran {
     pub duration: Option<Micros>,
     /// It failed for want of the network, which is no answer to what would have happened.
     pub needs_network: bool,
+    /// The order of the lines that it says is not the tool's own, which nobody knows.
+    pub has_any_order: bool,
 }
 
 /// Speaks where the run's own words are no answer: a script, or a model.

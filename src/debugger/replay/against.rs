@@ -217,6 +217,9 @@ impl Debugger {
             aside.push("output: its words are the tool's own");
             was.output = None;
         }
+        if answer.words == Words::AnyOrder && answer.output.lines().nth(1).is_some() {
+            aside.push("output: the order of its lines is by times");
+        }
         let root = self.header.root.as_deref();
         let seen = bench.seen_at().map(|seen| seen.to_string_lossy());
         let left = Volatile::new(root).only(terms.volatile.sorts());

@@ -70,7 +70,7 @@ fn some_lines(text: &str, first: u64, most: u64, form: Shown) -> String {
     output
 }
 
-fn failed(words: &str) -> Answer {
+pub(super) fn failed(words: &str) -> Answer {
     Answer {
         outcome: Outcome::Failed,
         exit: None,
