@@ -47,6 +47,7 @@ pub(crate) fn run() -> Result {
                 keeps_directory: false,
                 timeout: GIVEN,
             },
+            redacting: None,
         };
         let work = || {
             let made = run

@@ -18,8 +18,8 @@ use super::interrupt::Interrupt;
 use super::output::{Output as Out, warn};
 use crate::debugger::{
     Altered, BeginForkError, Document, DocumentError, EditRefused, Editable, ForkEdit, ForkFailure,
-    ForkOptions, ForkPlan, ForkThen, Reading, Script, UnknownPart, WorkbenchConfig,
-    allowed_environment,
+    ForkGround, ForkOptions, ForkPlan, ForkThen, Reading, Script, SecretSource, UnknownPart,
+    WorkbenchConfig, allowed_environment,
 };
 use crate::model::TapePath;
 
@@ -200,6 +200,7 @@ impl Args {
             then,
             volatile: self.volatile.clone(),
             workbench,
+            redacting: Some(self.agent.config.redacting(around, None)?),
         })
     }
 
@@ -284,6 +285,18 @@ pub(super) fn workbench(around: &Environment) -> Option<WorkbenchConfig> {
         root: None,
         keeps_directory: false,
         timeout: TIMEOUT,
+    })
+}
+
+/// What forks are made with on the screen; `None`: the program cannot find itself.
+pub(super) fn ground(around: &Environment) -> Option<ForkGround> {
+    Some(ForkGround {
+        workbench: workbench(around)?,
+        secrets: SecretSource {
+            configuration: around.configuration.clone(),
+            variables: around.variables.clone(),
+            state: around.places.state.clone(),
+        },
     })
 }
 

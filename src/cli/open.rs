@@ -10,7 +10,7 @@ use super::When;
 use super::arguments::{Growth, Second, SourceArgs, split};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
-use crate::debugger::{Debugger, Rest, RunSource, WorkbenchConfig};
+use crate::debugger::{Debugger, ForkGround, Rest, RunSource};
 use crate::model::Place;
 
 /// What can show a run.
@@ -49,7 +49,7 @@ pub struct Start {
     /// Whether the mouse is used.
     pub has_mouse: bool,
     /// What the calls of a fork are answered with; without it, no fork is made.
-    pub workbench: Option<WorkbenchConfig>,
+    pub ground: Option<ForkGround>,
 }
 
 /// A picture of the screen.
@@ -245,7 +245,7 @@ impl LookArgs {
             has_colors: self.has_colors(around, colors),
             theme: self.theme.clone(),
             has_mouse: self.has_mouse(),
-            workbench: super::fork::workbench(around),
+            ground: super::fork::ground(around),
         }
     }
 

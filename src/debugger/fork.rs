@@ -16,7 +16,10 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::begun::Begun;
-use super::{BeginForkError, BegunFork, Debugger, OpenError, OpenOptions, Source, Spot, StepRow};
+use super::{
+    BeginForkError, BegunFork, Debugger, OpenError, OpenOptions, Redacting, SecretSource, Source,
+    Spot, StepRow,
+};
 use crate::model::{Content, Edit, EditOf, Event, FileChange, FileOp, Seq, TapePath, Via};
 use crate::replay::fork::{self as engine, Change, Fork, Then};
 use crate::replay::workbench::WorkbenchConfig;
@@ -100,6 +103,17 @@ pub struct ForkOptions {
     pub volatile: Vec<String>,
     /// What calls are answered with. Where the run had its workspace is filled in.
     pub workbench: WorkbenchConfig,
+    /// What is taken out before anything is written; `None`: nothing.
+    pub redacting: Option<Redacting>,
+}
+
+/// What forks are made with, whatever the edit.
+#[derive(Clone, Debug)]
+pub struct ForkGround {
+    /// What calls are answered with.
+    pub workbench: WorkbenchConfig,
+    /// Where it is said what is a secret.
+    pub secrets: SecretSource,
 }
 
 /// A fork was not made. What was begun of it was removed again, unless it says otherwise.
@@ -206,17 +220,19 @@ impl Debugger {
     ) -> Result<Forked, ForkFailure> {
         let first = edit.first_replaced();
         let volatile = self.volatile_parts(&options.volatile)?;
-        let described = self.described(edit);
+        let described = self.described(edit, options.redacting.as_ref());
         let last = first.checked_sub(1).ok_or(ForkFailure::NothingBefore)?;
         let shared = self.tape.index.events.seq(last);
         let recording = RecorderOptions {
             untimed: Untimed::AsBefore,
+            redacting: options.redacting.clone(),
             ..RecorderOptions::default()
         };
         let out = options.out.as_deref();
-        let BegunFork { recorder, path } =
+        let BegunFork { mut recorder, path } =
             self.begin_fork(shared, described.clone(), out, recording)?;
         let begun = Begun::at(path.clone());
+        recorder.foresee(&self.tape, first)?;
         let mut script;
         let then = match &options.then {
             ForkThen::Stop => Then::Stop,
@@ -286,7 +302,9 @@ impl Debugger {
         VolatileParts::read(words.iter().map(String::as_str), root, root)
     }
 
-    fn described(&self, edit: &ForkEdit) -> Edit {
+    /// What a header says of an edit. Where secrets are taken out, it says none: those that
+    /// stand on the parent are not known yet when a header is written.
+    fn described(&self, edit: &ForkEdit, redacting: Option<&Redacting>) -> Edit {
         let line = self.line_of(edit.at);
         let name = self.tape.index.branches.get(usize::from(line));
         let (of, seq, path, title) = match &edit.what {
@@ -296,12 +314,14 @@ impl Debugger {
                     Output::Result { .. } => EditOf::Result,
                     Output::Prompt { .. } => EditOf::Prompt,
                 };
-                (of, Some(editable.seq), None, title_of(edited))
+                (of, Some(editable.seq), None, title_of(edited, redacting))
             }
             Altered::File(path, bytes) => {
                 let verb = if bytes.is_some() { "write" } else { "remove" };
-                let title = format!("{verb} {}", path.to_text());
-                (EditOf::File, None, Some(path.clone()), title)
+                let named =
+                    Some(path).filter(|path| secret_in(path.as_bytes(), redacting).is_none());
+                let name = named.map_or_else(|| "a file".to_owned(), TapePath::to_text);
+                (EditOf::File, None, named.cloned(), format!("{verb} {name}"))
             }
         };
         Edit {
@@ -350,8 +370,8 @@ fn change(edit: &ForkEdit) -> Change {
     }
 }
 
-/// What an edit says, in a few words.
-fn title_of(edited: &Output) -> String {
+/// What an edit says, in a few words, up to the first secret.
+fn title_of(edited: &Output, redacting: Option<&Redacting>) -> String {
     const LONGEST: usize = 80;
     let words = match edited {
         Output::Response(blocks) => blocks
@@ -363,5 +383,18 @@ fn title_of(edited: &Output) -> String {
         Output::Prompt { text, .. } => text.trim(),
     };
     let line = words.lines().next().unwrap_or_default();
-    line.chars().take(LONGEST).collect()
+    match secret_in(line.as_bytes(), redacting) {
+        Some(at) => {
+            let before = line.get(..at).unwrap_or_default();
+            let before: String = before.chars().take(LONGEST - 1).collect();
+            format!("{before}…")
+        }
+        None => line.chars().take(LONGEST).collect(),
+    }
+}
+
+/// Where the first secret in a text begins.
+fn secret_in(text: &[u8], redacting: Option<&Redacting>) -> Option<usize> {
+    let secrets = redacting?.redactor.secrets(text);
+    secrets.first().map(|secret| secret.range.start)
 }

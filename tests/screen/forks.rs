@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use jukebox::debugger::{Debugger, OpenOptions, Places, Source, WorkbenchConfig};
+use jukebox::debugger::{
+    Debugger, ForkGround, OpenOptions, Places, SecretSource, Source, WorkbenchConfig,
+};
 use jukebox::tui::app::AppOptions;
 use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
@@ -17,6 +19,9 @@ use crate::{SIZES, Screen, demo};
 /// Another answer of the model: it writes a file, and asks for nothing that has to be run.
 const WRITES: &str = "== text\nI write a note.\n\n== call Write\n\
                       {\"path\": \"note.txt\", \"content\": \"a note\"}\n";
+
+/// The value of a variable that is named like a secret.
+const SECRET: &str = "violet-mountain-42-K";
 
 /// A copy of a demo run in a directory of its own, on the screen.
 struct World {
@@ -37,20 +42,32 @@ fn world(columns: u16, rows: u16) -> World {
         ..OpenOptions::default()
     };
     let run = Debugger::open(Source::Path(tape), &options).unwrap();
-    let runs = Runs::from(Arc::new(RwLock::new(run))).with_workbench(Some(WorkbenchConfig {
-        place,
-        program: PathBuf::from(env!("CARGO_BIN_EXE_jukebox")),
-        home: None,
-        hidden: Vec::new(),
-        environment: Vec::new(),
-        root: None,
-        keeps_directory: false,
-        timeout: Duration::from_mins(1),
-    }));
+    let runs = Runs::from(Arc::new(RwLock::new(run))).with_ground(Some(ground(&place)));
     let worker = InlineWorker::new(runs);
     let mut screen = Screen::on(worker, AppOptions::default(), columns, rows);
     screen.keys(": 1 6 Enter");
     World { directory, screen }
+}
+
+/// What forks are made with in this place, where a value is called a secret.
+fn ground(place: &Path) -> ForkGround {
+    ForkGround {
+        workbench: WorkbenchConfig {
+            place: place.to_owned(),
+            program: PathBuf::from(env!("CARGO_BIN_EXE_jukebox")),
+            home: None,
+            hidden: Vec::new(),
+            environment: Vec::new(),
+            root: None,
+            keeps_directory: false,
+            timeout: Duration::from_mins(1),
+        },
+        secrets: SecretSource {
+            configuration: None,
+            variables: vec![("MY_TOKEN".into(), SECRET.into())],
+            state: Some(place.join("state")),
+        },
+    }
 }
 
 impl World {
@@ -105,6 +122,23 @@ fn an_altered_answer_is_shown_then_made_and_stands_beside_the_run() {
     world.type_text(WRITES);
     world.screen.keys("Ctrl-s Y q");
     assert_eq!(world.forks().len(), 2);
+}
+
+#[test]
+fn what_is_typed_into_a_fork_is_written_without_secrets() {
+    let mut world = world(120, 40);
+    world.screen.keys("f");
+    world.type_text(&WRITES.replace("a note\"}", &format!("{SECRET}\"}}")));
+    world.screen.keys("Ctrl-s Y");
+    world.screen.shows("1 edited, 1 re-run");
+    let [fork] = &world.forks()[..] else {
+        panic!("{:?}", world.forks());
+    };
+    let text = fs::read_to_string(fork).unwrap();
+    assert!(
+        !text.contains(SECRET) && text.contains("[REDACTED:1]"),
+        "{text}"
+    );
 }
 
 #[test]

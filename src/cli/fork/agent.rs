@@ -34,7 +34,7 @@ pub(super) struct AgentArgs {
     #[arg(long, value_name = "NAME")]
     env: Vec<OsString>,
     #[command(flatten)]
-    config: ConfigArgs,
+    pub(super) config: ConfigArgs,
     /// The agent and its arguments
     #[arg(last = true, value_name = "CMD")]
     pub(super) command: Vec<OsString>,
@@ -95,7 +95,6 @@ impl Args {
             live,
             registry: txn::registry(around)?,
             now: now.map_or(0, |now| now.as_secs()),
-            redacting: Some(self.agent.config.redacting(around, None)?),
         };
         let interrupt = Interrupt::arm();
         let mut sink = |said: Said<'_>| {

@@ -16,7 +16,7 @@ use super::super::models::{OtherAnswer, Prepared};
 use super::super::sandbox::Backend;
 use super::super::{
     Cause, ChangeList, CheckoutError, CheckoutOptions, CommandError, Debugger, Divergence, Exit,
-    ModelReport, OpenOptions, Redacting, Said, Source, Upstream,
+    ModelReport, OpenOptions, Said, Source, Upstream,
 };
 use super::{Altered, ForkEdit, ForkFailure, ForkOptions, Forked, ForkedStep, Stopped};
 use crate::model::{BlockKind, Cursor, Kind, ModelBlock, Parent, Via};
@@ -35,8 +35,6 @@ pub struct ForkAgent {
     pub registry: Registry,
     /// The time: seconds since 1970.
     pub now: u64,
-    /// What is taken out before anything is written; `None`: nothing.
-    pub redacting: Option<Redacting>,
 }
 
 /// A fork that an agent went on with.
@@ -129,7 +127,7 @@ impl Debugger {
         let tape = (&self.tape, Path::new(&self.name));
         let models = Prepared::fork(tape, other, &options.volatile, seen);
         let models = models.map_err(|error| AgentFailure::Command(error.into()))?;
-        let described = self.described(edit);
+        let described = self.described(edit, options.redacting.as_ref());
         let (link, parent) = self.whole_parent()?;
         let path = self.place_for_fork(&parent, options.out.as_deref())?;
         let left = LeftRun {
@@ -155,7 +153,7 @@ impl Debugger {
             input: None,
             timeout: None,
             models: None,
-            redacting: agent.redacting,
+            redacting: options.redacting.clone(),
         };
         let begun = Begun::at(path.clone());
         let mut run = CommandRun::begin_with(command, Some(models), Some(left))

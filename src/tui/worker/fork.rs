@@ -3,6 +3,7 @@
 //! The run is read as long as that takes: whoever makes it grow comes when it is over.
 
 use std::fs;
+use std::path::Path;
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use super::answer::safe;
@@ -99,14 +100,21 @@ fn make(
     is_cancelled: &dyn Fn() -> bool,
     tell: &mut dyn FnMut(Seq, Via),
 ) -> Answered<ForkMade> {
-    let workbench = runs.workbench.clone().ok_or_else(|| {
+    let ground = runs.ground.clone().ok_or_else(|| {
         SafeText::literal("the program's own file cannot be found; is /proc mounted?")
+    })?;
+    let root = run.header().root.as_deref().map(Path::new);
+    let redacting = ground.secrets.redacting(root).map_err(|error| {
+        safe(format!(
+            "{error}; no fork was made, and the run is untouched"
+        ))
     })?;
     let options = ForkOptions {
         out: None,
         then: then.clone(),
         volatile: Vec::new(),
-        workbench,
+        workbench: ground.workbench,
+        redacting: Some(redacting),
     };
     let forked = run
         .fork(edit, &options, is_cancelled, tell)
