@@ -7,6 +7,7 @@
 mod agent;
 mod bench;
 mod editable;
+mod outward;
 mod plan;
 
 use std::io;
@@ -260,6 +261,7 @@ impl Debugger {
             tools: &mut bench,
             then,
             volatile,
+            outward: self.outward_calls(edit.at, first)?,
             tell: &mut tell,
         })?;
         begun.keep();

@@ -8,6 +8,10 @@
 //!   is as it was: of a tool that looks at one path that path, of a command all files. Else
 //!   the tool runs again on the fork's files ([`ToolResponder`]); what nobody can run is not
 //!   answered.
+//! * **A call that did something outside the files** is never made again. The same request gets
+//!   its recorded answer, in order of use ([`OutwardCall`]); any other is not answered. What a
+//!   tape holds of a long connection is part of the answer of its call: nobody in a fork could
+//!   send a frame of their own.
 //! * **The model** gives the recorded answer if its request is the recorded one. A request is
 //!   the conversation so far: it is the same as long as every prompt, answer and result that
 //!   the agent saw since the fork is ([`request`](super::request)). From the first that
@@ -22,6 +26,7 @@
 
 mod calls;
 mod engine;
+mod outward;
 mod script;
 mod unlike;
 mod walk;
@@ -34,7 +39,9 @@ use std::io;
 use serde_json::Value;
 
 pub use engine::run;
+pub use outward::OutwardCall;
 pub use script::{Line, Script, ScriptError};
+pub use walk::is_of_connection;
 
 use super::document::Output;
 use super::request::{Miss, VolatileParts};
@@ -184,6 +191,8 @@ pub struct Fork<'a> {
     pub then: Then<'a>,
     /// What may differ in results that mean the same.
     pub volatile: VolatileParts,
+    /// The parent's calls from there on that did something outside the files, in order.
+    pub outward: Vec<OutwardCall>,
     /// Told of each answer as it is there; a break ends the fork.
     pub tell: &'a mut dyn FnMut(&Answered) -> std::ops::ControlFlow<()>,
 }

@@ -12,6 +12,7 @@ mod commands;
 mod compares;
 mod diffs;
 mod effects;
+mod fork_effects;
 mod fork_secrets;
 mod forks;
 mod golden;

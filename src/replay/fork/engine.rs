@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
+use super::outward::Outward;
 use super::unlike::Unlike;
 use super::walk::{Recorded, Walk};
 use super::writing::{is_of_calls, named, response, value};
@@ -28,6 +29,7 @@ pub fn run(fork: Fork<'_>) -> Result<Report, ForkError> {
         tools,
         then,
         volatile,
+        outward,
         tell,
     } = fork;
     let open = Open::of(&place.open);
@@ -46,6 +48,7 @@ pub fn run(fork: Fork<'_>) -> Result<Report, ForkError> {
         place,
         conversation: BTreeMap::new(),
         unlike: Unlike::default(),
+        outward: Outward::new(outward),
         open,
         request: None,
         new_calls: 0,
@@ -73,10 +76,10 @@ pub(super) struct Open {
 impl Open {
     pub(super) fn new(event: Event) -> Self {
         Self {
+            recorded: Recorded::of(&event),
             event,
             is_written: false,
             has_begun: false,
-            recorded: Recorded::default(),
         }
     }
 
@@ -125,6 +128,7 @@ pub(super) struct Engine<'a> {
     /// The agents whose conversation is another than in the parent, and what differed first.
     pub(super) conversation: BTreeMap<Option<String>, Miss>,
     pub(super) unlike: Unlike,
+    pub(super) outward: Outward,
     pub(super) open: Vec<Open>,
     /// A request of the parent, until its answer is taken.
     pub(super) request: Option<Event>,
