@@ -98,9 +98,10 @@ pub use environment::{EffectRow, EnvironmentView};
 pub use export::{CaseFiles, CaseForm, CaseOptions, ExportError, ExportedCase, Uncertain};
 pub use follow::{Anew, Look, Refresh, Watch};
 pub use fork::{
-    AgentFailure, AgentForked, Altered, Document, DocumentError, EditRefused, Editable, ForkAgent,
-    ForkEdit, ForkError, ForkFailure, ForkGround, ForkOptions, ForkPlan, ForkThen, Forked, ForkedStep, Miss,
-    MissRow, Output as StepOutput, PlannedCall, PlannedHow, Reading, Script, ScriptError, Stopped,
+    AgentFailure, AgentForked, Altered, Document, DocumentError, EditRefused, Editable, Endpoint,
+    EndpointError, FirstRequest, ForkAgent, ForkEdit, ForkError, ForkFailure, ForkGround,
+    ForkModel, ForkOptions, ForkPlan, ForkThen, Forked, ForkedStep, Miss, MissRow, ModelRefused,
+    Output as StepOutput, PlannedCall, PlannedHow, Reading, Script, ScriptError, Stopped,
     UnknownPart, VolatileParts,
 };
 pub use hooks::{
@@ -137,7 +138,9 @@ pub use sandbox::{
     Backend, Finding, Guarantee, HELPER_VERB, Probe, Tested, probe_sandbox, serve_sandbox,
 };
 pub use search::{QueryError, Search};
-pub use secrets::{LeakRow, RedactError, Redacted, Redacting, SecretSource, Secrets, SecretsError, redacting};
+pub use secrets::{
+    LeakRow, RedactError, Redacted, Redacting, SecretSource, Secrets, SecretsError, redacting,
+};
 pub use spots::{Direction, LocateError};
 pub use statistics::{ChurnRow, Count, Statistics, ToolRow};
 pub use test_cases::{CaseError, CaseRow, CaseStanding, TestCasesError, TestOptions, test_cases};

@@ -2,19 +2,21 @@
 //! itself, as a tape beside the run's own.
 //!
 //! The run is only read. Tools run in the sandbox on files of the fork's own, and nothing is
-//! sent anywhere; what that means is said in [`crate::replay::fork`].
+//! sent anywhere but to a model that the user named; what that means is said in
+//! [`crate::replay::fork`].
 
 mod agent;
 mod bench;
 mod editable;
+mod model;
 mod outward;
 mod plan;
 
 use std::io;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::begun::Begun;
 use super::{
@@ -32,10 +34,14 @@ pub use crate::replay::fork::{ForkError, Script, ScriptError, Stopped};
 pub use crate::replay::request::{Miss, UnknownPart, VolatileParts};
 pub use agent::{AgentFailure, AgentForked, ForkAgent};
 pub use editable::{EditRefused, Editable};
+pub use model::{Endpoint, EndpointError, FirstRequest, ForkModel, ModelRefused};
 pub use plan::{ForkPlan, PlannedCall, PlannedHow};
 
 /// The key under which a header lists what may differ in requests and results.
 const VOLATILE: &str = "volatile";
+
+/// The key under which a header says who answered as a model.
+const MODELS: &str = "models";
 
 /// The one change that makes a fork differ.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +86,8 @@ pub enum ForkThen {
     Script(Script),
     /// The run's own answers, though they answer other requests.
     AssumeRecorded,
+    /// A model that the user configured.
+    Model(Box<ForkModel>),
 }
 
 impl ForkThen {
@@ -89,6 +97,7 @@ impl ForkThen {
             Self::Stop => "stop",
             Self::Script(_) => "script",
             Self::AssumeRecorded => "assume-recorded",
+            Self::Model(_) => "model",
         }
     }
 }
@@ -132,6 +141,9 @@ pub enum ForkFailure {
     /// It could not be begun.
     #[error(transparent)]
     Begin(#[from] BeginForkError),
+    /// The model cannot go on with it.
+    #[error(transparent)]
+    Model(#[from] ModelRefused),
     /// The agent did not go on with it.
     #[error(transparent)]
     Agent(Box<AgentFailure>),
@@ -222,6 +234,13 @@ impl Debugger {
         let first = edit.first_replaced();
         let volatile = self.volatile_parts(&options.volatile)?;
         let described = self.described(edit, options.redacting.as_ref());
+        let mut live = match &options.then {
+            ForkThen::Model(model) => {
+                self.first_request(edit, model)?;
+                Some(self.live_model(edit, model, is_stopped)?)
+            }
+            _ => None,
+        };
         let last = first.checked_sub(1).ok_or(ForkFailure::NothingBefore)?;
         let shared = self.tape.index.events.seq(last);
         let recording = RecorderOptions {
@@ -230,18 +249,23 @@ impl Debugger {
             ..RecorderOptions::default()
         };
         let out = options.out.as_deref();
+        let mut covers = Map::new();
+        if let ForkThen::Model(model) = &options.then {
+            covers.insert(MODELS.to_owned(), model.told().into());
+        }
         let BegunFork { mut recorder, path } =
-            self.begin_fork(shared, described.clone(), out, recording)?;
+            self.begin_fork_saying(shared, (described.clone(), covers), out, recording)?;
         let begun = Begun::at(path.clone());
         recorder.foresee(&self.tape, first)?;
         let mut script;
-        let then = match &options.then {
-            ForkThen::Stop => Then::Stop,
-            ForkThen::AssumeRecorded => Then::AssumeRecorded,
-            ForkThen::Script(answers) => {
+        let then = match (&options.then, &mut live) {
+            (ForkThen::AssumeRecorded, _) => Then::AssumeRecorded,
+            (ForkThen::Script(answers), _) => {
                 script = answers.clone();
                 Then::Speaker(&mut script)
             }
+            (ForkThen::Model(_), Some(live)) => Then::Speaker(live),
+            (ForkThen::Stop | ForkThen::Model(_), _) => Then::Stop,
         };
         let mut bench = self.bench(edit.at, first, options.workbench.clone(), is_stopped);
         let mut tell = |answered: &engine::Answered| {
@@ -255,7 +279,7 @@ impl Debugger {
         let report = engine::run(Fork {
             change: change(edit),
             place: self.place_before(first, edit.at)?,
-            rest: Box::new(self.events_along(edit.at, first)),
+            rest: Box::new(self.events_along(edit.at, first..self.tape.index.events.len())),
             blobs: &self.tape,
             recorder,
             tools: &mut bench,
@@ -343,10 +367,13 @@ impl Debugger {
         self.row(self.line_of(spot), spot.step)
     }
 
-    /// The events of a line from a position on, in order.
-    fn events_along(&self, at: Spot, first: u32) -> impl Iterator<Item = io::Result<Event>> {
+    /// The events of a line at these positions, in order.
+    fn events_along(
+        &self,
+        at: Spot,
+        positions: Range<u32>,
+    ) -> impl Iterator<Item = io::Result<Event>> {
         let line = self.line_of(at);
-        let positions = first..self.tape.index.events.len();
         positions
             .filter(move |position| self.is_on(line, *position))
             .map(|position| self.tape.event(position))

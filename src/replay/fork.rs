@@ -28,6 +28,7 @@ mod calls;
 mod engine;
 mod outward;
 mod script;
+mod speaking;
 mod unlike;
 mod walk;
 mod writing;
@@ -35,6 +36,7 @@ mod writing;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -45,7 +47,7 @@ pub use walk::is_of_connection;
 
 use super::document::Output;
 use super::request::{Miss, VolatileParts};
-use crate::model::{Event, FileChange, Micros, Outcome, Seq, TapePath, Via};
+use crate::model::{BlobHash, Event, FileChange, Micros, Outcome, Seq, TapePath, Via};
 use crate::tape::{BlobSource, RecordError, Recorder};
 
 /// Answers calls of tools where the tape does not, on the files of the fork.
@@ -101,7 +103,18 @@ pub struct Ran {
 
 /// Speaks where the run's own words are no answer: a script, or a model.
 pub trait Speaker {
-    /// Gives the next words of this sort, or says why there are none.
+    /// Hears an event of the fork, as it is written.
+    fn hear(&mut self, _event: &Event) {}
+
+    /// Is to speak as the model of this agent: what the tape says of the question, which is on
+    /// disk before it is answered; or why there will be no answer. `blobs` are the contents of
+    /// the parent.
+    fn ask(&mut self, agent: Option<&str>, blobs: &dyn BlobSource) -> Result<Question, Stopped>;
+
+    /// Answers what was asked.
+    fn respond(&mut self) -> Result<Turn, Stopped>;
+
+    /// Gives the next words of another sort, or says why there are none.
     fn next(&mut self, wanted: Wanted) -> Result<Line, String>;
 
     /// Whether the words that come next are of this sort.
@@ -109,6 +122,24 @@ pub trait Speaker {
 
     /// How its words are labelled.
     fn via(&self) -> Via;
+}
+
+/// What a model is asked.
+#[derive(Debug, Default)]
+pub struct Question {
+    /// Its events, in order.
+    pub events: Vec<Event>,
+    /// A content that the contents among them are much like.
+    pub like: Option<BlobHash>,
+}
+
+/// What a model answered.
+#[derive(Debug)]
+pub struct Turn {
+    /// Its events, in order. The answer is a `model.response` among them.
+    pub events: Vec<Event>,
+    /// Why nothing follows from it; `None`: its calls are made.
+    pub stopped: Option<Stopped>,
 }
 
 /// A sort of words.
@@ -248,10 +279,18 @@ pub enum Stopped {
     NeedsNetwork(String),
     /// Whoever speaks had nothing that fits.
     NothingToSay(String),
+    /// A model could not be asked, for this reason.
+    NotAsked(String),
+    /// A model was asked, and gave no answer that could be gone on from.
+    NoAnswer(String),
+    /// A model was asked so often, which is as often as it may be.
+    MostTurns(u32),
     /// The parent ends here, or is not readable from here on.
     EndOfTape(&'static str),
     /// The parent begins or ends a transaction here.
     TransactionEdge,
+    /// An agent was ended, since its time was up.
+    TimeUp(Duration),
     /// It was broken off.
     BrokenOff,
 }
@@ -265,8 +304,12 @@ impl Stopped {
             Self::NotAnswered { .. } => "not-answered",
             Self::NeedsNetwork(_) => "needs-network",
             Self::NothingToSay(_) => "script",
+            Self::NotAsked(_) => "not-asked",
+            Self::NoAnswer(_) => "no-answer",
+            Self::MostTurns(_) => "max-turns",
             Self::EndOfTape(_) => "end-of-tape",
             Self::TransactionEdge => "transaction",
+            Self::TimeUp(_) => "time-up",
             Self::BrokenOff => "broken-off",
         }
     }
@@ -288,11 +331,15 @@ impl fmt::Display for Stopped {
             Self::NeedsNetwork(tool) => {
                 write!(f, "{tool} needs the network, which no tool has in a fork")
             }
-            Self::NothingToSay(why) => f.write_str(why),
+            Self::NothingToSay(why) | Self::NotAsked(why) | Self::NoAnswer(why) => f.write_str(why),
+            Self::MostTurns(count) => {
+                write!(f, "the model was asked {count} times, and may not be again")
+            }
             Self::EndOfTape(why) => f.write_str(why),
             Self::TransactionEdge => {
                 f.write_str("the run begins or ends a transaction here, which a fork does not")
             }
+            Self::TimeUp(limit) => write!(f, "the agent was ended after {} s", limit.as_secs()),
             Self::BrokenOff => f.write_str("it was broken off"),
         }
     }

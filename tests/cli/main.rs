@@ -10,8 +10,11 @@ mod bisects;
 mod checkouts;
 mod commands;
 mod compares;
+mod dialects;
 mod diffs;
 mod effects;
+#[path = "../support/endpoint.rs"]
+mod endpoint;
 mod fork_effects;
 mod fork_secrets;
 mod forks;
@@ -22,6 +25,7 @@ mod hostile;
 #[path = "../support/hostile_tape.rs"]
 mod hostile_tape;
 mod long_steps;
+mod model_forks;
 mod models;
 mod notes;
 mod nothing_runs;

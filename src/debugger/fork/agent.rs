@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::super::begun::Begun;
 use super::super::command::{CommandOptions, CommandRun, LeftRun};
@@ -35,6 +36,8 @@ pub struct ForkAgent {
     pub registry: Registry,
     /// The time: seconds since 1970.
     pub now: u64,
+    /// After how long it is ended.
+    pub timeout: Duration,
 }
 
 /// A fork that an agent went on with.
@@ -151,7 +154,7 @@ impl Debugger {
             arguments: agent.arguments,
             environment: options.workbench.environment.clone(),
             input: None,
-            timeout: None,
+            timeout: Some(agent.timeout),
             models: None,
             redacting: options.redacting.clone(),
         };
@@ -184,7 +187,8 @@ impl Debugger {
         let stopped = match exit.cause {
             _ if models.behind > 0 => Stopped::ModelMustSpeak(None),
             Cause::Itself => Stopped::TurnEnded,
-            _ => Stopped::BrokenOff,
+            Cause::Timeout => Stopped::TimeUp(agent.timeout),
+            Cause::Asked => Stopped::BrokenOff,
         };
         let files = self.files_at_edit(edit, first, &run);
         let steps = run.labelled_steps();

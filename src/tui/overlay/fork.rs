@@ -109,6 +109,7 @@ impl Page {
                 "the tape's own answers, though they answer other requests (stale)"
             }
             ForkThen::Script(_) => "the answers of the script",
+            ForkThen::Model(_) => "the model that was named",
         };
         self.tell("then", words, Role::Accent);
         let words = "a new tape beside the run's, or among your own where that is not allowed; \
