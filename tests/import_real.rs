@@ -1,11 +1,10 @@
-//! The importer on real transcripts, where they are at hand: `JUKEBOX_TRANSCRIPTS`, or
-//! `../shared/transcripts` beside the project. Without them these tests say so and pass.
+//! The importer on real transcripts, where they are at hand.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use jukebox::import::claude_code::{Options, Transcript, import};
@@ -15,46 +14,10 @@ use jukebox::tape::{Recorder, RecorderOptions, Tape};
 use jukebox::tools::is_same_text;
 use serde_json::Value;
 
-fn transcripts() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/transcripts");
-    let named = std::env::var_os("JUKEBOX_TRANSCRIPTS").map(PathBuf::from);
-    let found = named.unwrap_or(beside);
-    if found.is_dir() {
-        return Some(found);
-    }
-    println!("no transcripts at {}: nothing tested", found.display());
-    None
-}
+#[path = "support/transcripts.rs"]
+mod transcripts;
 
-/// The files of a folder and below, by what their path ends with.
-fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files(&path, ending));
-        } else if path.to_str().unwrap().ends_with(ending) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
-}
-
-fn is_agent(path: &Path) -> bool {
-    let name = path.file_name().unwrap().to_str().unwrap();
-    name.starts_with("agent-")
-}
-
-/// The transcripts of Claude Code, without the sub-agents' files.
-fn claude_code() -> Vec<PathBuf> {
-    let Some(root) = transcripts() else {
-        return Vec::new();
-    };
-    let mut found = files(&root.join("claude-code"), ".jsonl");
-    found.retain(|path| !is_agent(path));
-    found
-}
+use transcripts::{claude_code, files, is_agent, transcripts};
 
 fn imported(path: &Path) -> (Report, Vec<Event>) {
     let open = |header| Ok(Collected::new(header));
