@@ -101,10 +101,11 @@ pub use export::{
 };
 pub use follow::{Anew, Look, Refresh, Watch};
 pub use fork::{
-    AgentFailure, AgentForked, Altered, Document, DocumentError, EditRefused, Editable, ForkAgent,
-    ForkEdit, ForkError, ForkFailure, ForkOptions, ForkPlan, ForkThen, Forked, ForkedStep, Miss,
-    MissRow, Output as StepOutput, PlannedCall, PlannedHow, Reading, Script, ScriptError, Stopped,
-    UnknownPart,
+    AgentFailure, AgentForked, Altered, Document, DocumentError, EditRefused, Editable, Endpoint,
+    EndpointError, FirstRequest, ForkAgent, ForkEdit, ForkError, ForkFailure, ForkGround,
+    ForkModel, ForkOptions, ForkPlan, ForkThen, Forked, ForkedStep, Miss, MissRow, ModelRefused,
+    Output as StepOutput, PlannedCall, PlannedHow, Reading, Script, ScriptError, Stopped,
+    UnknownPart, VolatileParts,
 };
 pub use hooks::{
     Delivery, Door, Edit, EditError, Finished, HookPlaces, Inbox, Installed, Recorders, Spool,
@@ -131,8 +132,7 @@ pub use reading::{Rest, Slice};
 pub use recent::RecentRun;
 pub use recording::{RecordError, Recording, RecordingError, RecordingOptions, Reply, SyncPolicy};
 pub use replay::{
-    How, Reason, Replay, ReplayOptions, ReplayedCall, Verdict, VolatileSort, WorkbenchConfig,
-    WorkbenchError,
+    How, Reason, Replay, ReplayOptions, ReplayedCall, Verdict, WorkbenchConfig, WorkbenchError,
 };
 pub use restore::{
     Committed, Conflict, Done, Fingerprint, LeftAlone, LeftReason, Pending, Plan, Preview,
@@ -145,7 +145,8 @@ pub use sandbox::{
 };
 pub use search::{QueryError, Search};
 pub use secrets::{
-    LeakRow, RedactError, Redacted, Redacting, Secrets, SecretsError, redacting, redactor,
+    LeakRow, RedactError, Redacted, Redacting, SecretSource, Secrets, SecretsError, redacting,
+    redactor,
 };
 pub use spots::{Direction, LocateError};
 pub use statistics::{ChurnRow, Count, Statistics, ToolRow};

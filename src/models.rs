@@ -10,19 +10,27 @@
 //! What the dialects mean (Messages, Chat Completions, Responses) is pure: bytes in, blocks out,
 //! however the bytes were cut. When two requests are the same is decided by
 //! [`crate::replay::request`]. All that waits for several things at once waits in [`Server`], on a thread of its
-//! own; no other code of the program knows of it.
+//! own, or in the client of a [`LiveModel`]; no other code of the program knows of it.
+//!
+//! A [`LiveModel`] is asked without an agent: it goes on with a fork that the user let it go on
+//! with.
 //!
 //! Keys go through and are never kept. Nothing is connected to but the addresses of
-//! [`Source::Endpoints`]; with a [`Source::Tape`] nothing is connected to at all.
+//! [`Source::Endpoints`], and the [`Endpoint`] of a [`LiveModel`]; with a [`Source::Tape`] nothing
+//! is connected to at all.
 
 mod answer;
 mod api;
 mod body;
 mod chat;
+mod client;
+mod dialogue;
 mod draft;
+mod endpoint;
 mod exchange;
 mod flushes;
 mod headers;
+mod live;
 mod mend;
 mod messages;
 mod passage;
@@ -37,6 +45,8 @@ mod upstream;
 
 pub use answer::{Answer, Assembly};
 pub use api::{Api, Dialect};
+pub use endpoint::{Endpoint, EndpointError};
+pub use live::{FirstRequest, LiveModel};
 pub use recorded::{Divergence, Found, Recorded, RecordedError, RecordedReply};
 pub use server::{Report, Server, Source};
 pub use upstream::{AddressError, Upstream};

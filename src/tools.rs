@@ -32,7 +32,7 @@ mod str_replace;
 
 pub use anchor::{Anchor, DisplayHunk};
 pub use apply_patch::{Chunk, Hunk, Patch, PatchError};
-pub use asked::{Asked, Command, EditorAct, Exchange, Program, Shown, Unanswerable};
+pub use asked::{Asked, Command, EditorAct, Exchange, Find, Program, Shown, Sought, Unanswerable};
 pub use edit::{Edited, Occurrences, Replacement, edit, multi_edit};
 pub use error::EditError;
 pub use known::{Evidence, Known};

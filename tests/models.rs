@@ -10,6 +10,8 @@
 
 #[path = "models/assembly.rs"]
 mod assembly;
+#[path = "support/endpoint.rs"]
+mod endpoint;
 #[path = "models/exchanges.rs"]
 mod exchanges;
 #[path = "models/fails_closed.rs"]

@@ -172,7 +172,7 @@ fn a_time_of_day_counts_unless_it_is_said_not_to() {
     let (code, report) = world.replay(&[]);
     assert_eq!((code, leaves(&report)), (1, vec!["output, line 1"]));
     assert_eq!(reasons(&report), ["a clock"]);
-    let (code, _) = world.replay(&["--volatile", "time"]);
+    let (code, _) = world.replay(&["--volatile", "times"]);
     assert_eq!(code, 0);
 }
 
@@ -223,10 +223,16 @@ fn a_tape_that_ends_inside_a_step_raises_no_alarm() {
 
 /// A tape by hand: each call with its outcome and its output, on one file.
 fn tape_of(world: &World, calls: &[(&str, Value, Outcome, &str)]) {
-    let header = Header {
+    tape_listing(world, &[], calls);
+}
+
+/// The same, with parts that its header calls volatile.
+fn tape_listing(world: &World, volatile: &[&str], calls: &[(&str, Value, Outcome, &str)]) {
+    let mut header = Header {
         root: Some("/nobody-has/this".to_owned()),
         ..Header::default()
     };
+    header.covers.insert("volatile".to_owned(), volatile.into());
     let tape = world.path(TAPE);
     let mut recorder = Recorder::create(&tape, header, RecorderOptions::default()).unwrap();
     let path = jukebox::model::TapePath::new("a.txt").unwrap();
@@ -300,6 +306,80 @@ fn what_is_not_attempted_says_why() {
         "{}",
         run.error
     );
+}
+
+#[test]
+fn a_search_is_answered_from_the_files_and_its_order_is_nobodys() {
+    let world = World::new(&[]);
+    let root = "/nobody-has/this";
+    let both = format!("Found 2 files\n{root}/b.txt\n{root}/a.txt");
+    let grep = json!({"pattern": "^o", "output_mode": "content"});
+    tape_of(
+        &world,
+        &[
+            (
+                "Write",
+                json!({"file_path": "b.txt", "content": "one"}),
+                Outcome::Ok,
+                "",
+            ),
+            (
+                "Grep",
+                json!({"pattern": "one"}),
+                Outcome::Ok,
+                "Found 1 file\na.txt",
+            ),
+            ("Grep", grep.clone(), Outcome::Ok, "a.txt:1:one"),
+            ("Grep", grep, Outcome::Ok, "a.txt:1:on"),
+            ("Grep", json!({"pattern": "one|two"}), Outcome::Ok, &both),
+            ("LS", json!({"path": root}), Outcome::Ok, "- a.txt"),
+        ],
+    );
+    // What the first call wrote stands on no tape: the files are as they were recorded.
+    let (code, report) = world.replay(&["--from", "2"]);
+    let rows = report["rows"].as_array().unwrap();
+    let verdicts: Vec<&str> = rows
+        .iter()
+        .map(|row| row["verdict"].as_str().unwrap())
+        .collect();
+    let expected = [
+        "reproduced",
+        "reproduced",
+        "differs",
+        "differs",
+        "not-attempted",
+    ];
+    assert_eq!((code, verdicts), (1, expected.to_vec()), "{report:#}");
+}
+
+#[test]
+fn what_the_tape_or_a_person_calls_volatile_is_not_compared_and_named() {
+    let world = World::new(&[]);
+    let read = json!({"path": "a.txt"});
+    let calls = [
+        ("Read", read.clone(), Outcome::Ok, "one\n2\n"),
+        ("Read", read, Outcome::Ok, "one\ntwo\n"),
+    ];
+    tape_of(&world, &calls);
+    let (code, report) = world.replay(&[]);
+    assert_eq!((code, leaves(&report)), (1, vec!["output, line 2"]));
+    assert_eq!(report["volatile"], json!(["durations"]));
+    let (code, report) = world.replay(&["--volatile", "/output,ids"]);
+    assert_eq!((code, &report["volatile"]), (0, &json!(["/output", "ids"])));
+    // The same, as whoever recorded it listed it.
+    fs::remove_file(world.path(TAPE)).unwrap();
+    tape_listing(&world, &["/output"], &calls);
+    let (code, report) = world.replay(&[]);
+    assert_eq!(
+        (code, &report["volatile"]),
+        (0, &json!(["/output", "durations"]))
+    );
+    let said = world.run(&["replay", TAPE]).output;
+    assert!(said.contains("Not compared: /output, durations."), "{said}");
+    let (code, report) = world.replay(&["--volatile", "none"]);
+    assert_eq!((code, &report["volatile"]), (1, &json!([])));
+    let run = world.run(&["replay", TAPE, "--volatile", "dates"]);
+    assert_eq!(run.code, 2, "{}", run.error);
 }
 
 #[test]

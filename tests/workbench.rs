@@ -8,6 +8,9 @@
     reason = "a test that cannot go on has failed, and one that is skipped says so"
 )]
 
+#[path = "workbench/finds.rs"]
+mod finds;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;

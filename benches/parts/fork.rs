@@ -113,6 +113,7 @@ fn options(out: &Path) -> ForkOptions {
         out: Some(out.to_owned()),
         then: ForkThen::Stop,
         volatile: Vec::new(),
+        redacting: None,
         workbench: WorkbenchConfig {
             place: std::env::temp_dir(),
             program: env!("CARGO_BIN_EXE_jukebox").into(),

@@ -39,13 +39,22 @@ impl ConfigArgs {
         around: &Environment,
         workspace: Option<&Path>,
     ) -> Result<Redacting, Failure> {
+        self.redacting_too(around, workspace, None)
+    }
+
+    /// The same, and this key.
+    pub(super) fn redacting_too(
+        &self,
+        around: &Environment,
+        workspace: Option<&Path>,
+        key: Option<&str>,
+    ) -> Result<Redacting, Failure> {
         let declared = self.read(around, workspace)?;
         let state = around.places.state.as_deref();
-        Ok(debugger::redacting(
-            declared.secrets(),
-            &around.variables,
-            state,
-        )?)
+        let mut secrets = declared.secrets().clone();
+        let known = key.map(|key| key.as_bytes().to_vec());
+        secrets.rules.known.extend(known);
+        Ok(debugger::redacting(&secrets, &around.variables, state)?)
     }
 
     /// What the user declared. One of the workspace is refused.

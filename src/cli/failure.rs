@@ -479,6 +479,7 @@ impl From<SecretsError> for Failure {
     fn from(error: SecretsError) -> Self {
         match error {
             SecretsError::Rule(_) => Self::unusable(error.to_string()),
+            SecretsError::Config(error) => error.into(),
             SecretsError::Key { .. } => Self::machine(format!(
                 "the key of placeholders cannot be read or made: {error}; nothing was written"
             )),

@@ -2,29 +2,33 @@
 
 mod agent;
 mod editor;
+mod model;
 mod print;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::arguments::{Looked, PlaceArgs};
+use super::configuration::ConfigArgs;
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::interrupt::Interrupt;
 use super::output::{Output as Out, warn};
 use crate::debugger::{
     Altered, BeginForkError, Document, DocumentError, EditRefused, Editable, ForkEdit, ForkFailure,
-    ForkOptions, ForkPlan, ForkThen, Reading, Script, UnknownPart, WorkbenchConfig,
+    ForkGround, ForkOptions, ForkThen, Reading, Script, SecretSource, UnknownPart, WorkbenchConfig,
     allowed_environment,
 };
 use crate::model::TapePath;
 
 /// After how long a command is ended that does not say so itself.
 const TIMEOUT: Duration = Duration::from_mins(10);
+/// After how long an agent is ended.
+const TIMEOUT_OF_AGENT: Duration = Duration::from_hours(1);
 
 /// Go on from a step with something else in its place, in a tape of its own
 #[derive(Debug, clap::Args)]
@@ -36,11 +40,20 @@ pub(super) struct Args {
     edit: EditArgs,
     /// How the fork goes on behind the edit: `stop` where the model must speak;
     /// `script:FILE` with answers from a file; `assume-recorded` with the run's own answers,
-    /// though they answer other requests; `agent` with the run's own agent, started as CMD
+    /// though they answer other requests; `model:NAME` with a model of jukebox.toml; `agent`
+    /// with the run's own agent, started as CMD
     #[arg(long, value_name = "HOW", default_value = "stop")]
     then: OsString,
     #[command(flatten)]
+    model: model::ModelArgs,
+    #[command(flatten)]
     agent: agent::AgentArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// End a command after so many seconds that does not say so itself (without it, 600); with
+    /// --then agent, the agent (without it, 3600)
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: Option<u64>,
     /// What may differ in requests and results that mean the same: a place such as
     /// /messages/*/id, or root, ids, times, durations, temporary-paths
     #[arg(long, value_name = "PART")]
@@ -87,9 +100,19 @@ it says how it came about:
   recorded   the tape's answer: the request is the recorded one, and what it sees is as it was
   re-run     the tool ran on the fork's files, commands in the sandbox and without a network
   scripted   an answer of --then script:FILE
+  live       a real model's answer (--then model:NAME, --then agent with --live)
   stale      the tape's answer to another request (--then assume-recorded)
   not known  nobody could answer: the fork stops there
-No model and no service is called, and the run's own tape is only read.
+No model and no service is called but one that is named, and the run's own tape is only read.
+Secrets are taken out before anything is written, as `jukebox redact` says.
+
+With --then model:NAME, the run is one of `jukebox record --model`, and NAME a model that
+jukebox.toml declares, with the same API. The last recorded request goes on with the edit and with
+what tools return, and goes to that model and nowhere else: before, it is said what is sent where.
+What the model calls runs as every tool of a fork, in the sandbox; then it is asked again, until
+it calls nothing, nobody can answer a call, or --max-turns is reached. An error, or an answer that
+was cut off, ends the fork; nothing is sent twice. The request is as on the tape, so a secret that
+was taken out of it goes out as its placeholder; the key goes out, and stands nowhere.
 
 With --then agent, the run is one of `jukebox record --model`, and CMD is its agent. It runs again
 from the beginning, in the sandbox, on the files that the run began with: its requests get the
@@ -105,7 +128,8 @@ line: {\"response\":\"words\",\"calls\":[{\"name\":…,\"args\":{…}}]}, {\"res
 last word.
 
 JSON, one object: plan (shared_steps, shared_events, calls: tool, how and why; answers and
-requests before the edit that were recorded, not_recorded, volatile, remarks) and, unless it is a
+requests before the edit that were recorded, not_recorded, volatile, remarks; with --then model,
+model: name, api, url, model, max_turns, and messages, tools and bytes of the recorded request) and, unless it is a
 --dry-run or nothing was changed: fork, parent, edit (of, step, branch, seq, path, title), then,
 steps (step, seq, kind, tool, title, outcome, via, miss: path, recorded and replayed, where it
 differs from what the tape holds in its place), shares (by via), stopped (why, message) and
@@ -121,12 +145,13 @@ impl Args {
                 "a command goes with --then agent; nothing was run",
             ));
         }
+        let looked = self.place.open(around)?;
+        let root = looked.run.header().root.as_deref().map(Path::new);
         let then = if is_agent {
             ForkThen::Stop
         } else {
-            self.then()?
+            self.then(root, around)?
         };
-        let looked = self.place.open(around)?;
         if self.edit.show {
             let editable = looked.run.editable(looked.spot)?;
             let document = looked.run.edit_document(looked.spot, &editable);
@@ -146,39 +171,48 @@ impl Args {
         }
         let volatile = looked.run.volatile_words(&self.volatile);
         print::remarks(&plan, &lines);
+        let mut told = print::plan_value(&plan, &volatile);
         if !self.json {
             print::plan(&looked, &edit, &plan, &volatile, out)?;
-            out.flush()?;
         }
+        if let ForkThen::Model(model) = &then {
+            let first = looked.run.first_request(&edit, model);
+            let first = first.map_err(ForkFailure::from)?;
+            if let Some(fields) = told.as_object_mut() {
+                fields.insert("model".to_owned(), model::value(model, first));
+            }
+            if !self.json {
+                model::say(model, first, out)?;
+            }
+        }
+        out.flush()?;
         if self.dry_run {
             if self.json {
-                out.json(&serde_json::json!({ "plan": print::plan_value(&plan, &volatile) }))?;
+                out.json(&serde_json::json!({ "plan": told }))?;
             }
             return Ok(Answer::Yes);
         }
-        self.make(&looked, &edit, &plan, then, around, out)
+        self.make(&looked, (&edit, told), then, around, out)
     }
 
     fn make(
         &self,
         looked: &Looked,
-        edit: &ForkEdit,
-        plan: &ForkPlan,
+        (edit, plan): (&ForkEdit, serde_json::Value),
         then: ForkThen,
         around: &Environment,
         out: &mut Out,
     ) -> Result<Answer, Failure> {
-        let options = self.options(then, around)?;
+        let options = self.options(looked, then, around)?;
         let parent = self.place.tape_name();
         let interrupt = Interrupt::arm();
         let forked = looked
             .run
             .fork(edit, &options, &|| interrupt.is_asked(), &mut |_, _| {})?;
         if self.json {
-            let volatile = looked.run.volatile_words(&self.volatile);
             let mut object = print::value(&forked, options.then.as_str(), &parent);
             if let Some(fields) = object.as_object_mut() {
-                fields.insert("plan".to_owned(), print::plan_value(plan, &volatile));
+                fields.insert("plan".to_owned(), plan);
             }
             out.json(&object)?;
         } else {
@@ -190,20 +224,35 @@ impl Args {
         }
     }
 
-    fn options(&self, then: ForkThen, around: &Environment) -> Result<ForkOptions, Failure> {
+    fn options(
+        &self,
+        looked: &Looked,
+        then: ForkThen,
+        around: &Environment,
+    ) -> Result<ForkOptions, Failure> {
         let Some(workbench) = workbench(around) else {
             let line = "the program's own file cannot be found; is /proc mounted?";
             return Err(Failure::machine(line));
         };
+        let root = looked.run.header().root.as_deref().map(Path::new);
+        let key = match &then {
+            ForkThen::Model(model) => model.endpoint.key(),
+            _ => None,
+        };
+        let timeout = self.timeout.map_or(workbench.timeout, Duration::from_secs);
         Ok(ForkOptions {
             out: self.output.clone(),
+            redacting: Some(self.config.redacting_too(around, root, key)?),
             then,
             volatile: self.volatile.clone(),
-            workbench,
+            workbench: WorkbenchConfig {
+                timeout,
+                ..workbench
+            },
         })
     }
 
-    fn then(&self) -> Result<ForkThen, Failure> {
+    fn then(&self, root: Option<&Path>, around: &Environment) -> Result<ForkThen, Failure> {
         let typed = self.then.as_bytes();
         if let Some(path) = typed.strip_prefix(b"script:") {
             let text = text_of(OsStr::from_bytes(path))?;
@@ -213,12 +262,17 @@ impl Args {
                 .map_err(|error| Failure::unusable(format!("{name}: {error}; nothing was run")))?;
             return Ok(ForkThen::Script(script));
         }
+        if let Some(name) = typed.strip_prefix(b"model:") {
+            let name = String::from_utf8_lossy(name);
+            let model = self.model.model(&name, (&self.config, root), around)?;
+            return Ok(ForkThen::Model(Box::new(model)));
+        }
         match typed {
             b"stop" => Ok(ForkThen::Stop),
             b"assume-recorded" => Ok(ForkThen::AssumeRecorded),
             _ => Err(Failure::unusable(format!(
                 "`{}` is no way to go on; nothing was run: --then stop, --then script:FILE, \
-                 --then assume-recorded or --then agent",
+                 --then assume-recorded, --then model:NAME or --then agent",
                 self.then.to_string_lossy()
             ))),
         }
@@ -284,6 +338,18 @@ pub(super) fn workbench(around: &Environment) -> Option<WorkbenchConfig> {
         root: None,
         keeps_directory: false,
         timeout: TIMEOUT,
+    })
+}
+
+/// What forks are made with on the screen; `None`: the program cannot find itself.
+pub(super) fn ground(around: &Environment) -> Option<ForkGround> {
+    Some(ForkGround {
+        workbench: workbench(around)?,
+        secrets: SecretSource {
+            configuration: around.configuration.clone(),
+            variables: around.variables.clone(),
+            state: around.places.state.clone(),
+        },
     })
 }
 
@@ -357,6 +423,7 @@ impl From<ForkFailure> for Failure {
         use crate::debugger::RecordError;
         match error {
             ForkFailure::Volatile(error) => error.into(),
+            ForkFailure::Model(error) => model::failure(&error),
             ForkFailure::Agent(error) => agent::failure(*error),
             ForkFailure::Open(error) => error.into(),
             ForkFailure::NothingBefore

@@ -11,7 +11,7 @@ use super::arguments::{Growth, Second, SourceArgs, split};
 use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::running::RunningCommand;
-use crate::debugger::{Debugger, Rest, RunSource, WorkbenchConfig};
+use crate::debugger::{Debugger, ForkGround, Rest, RunSource};
 use crate::model::Place;
 
 /// What can show a run, on whatever thread.
@@ -50,7 +50,7 @@ pub struct Start {
     /// Whether the mouse is used.
     pub has_mouse: bool,
     /// What the calls of a fork are answered with; without it, no fork is made.
-    pub workbench: Option<WorkbenchConfig>,
+    pub ground: Option<ForkGround>,
     /// The command that the tape is of, where it runs meanwhile.
     pub command: Option<RunningCommand>,
 }
@@ -248,7 +248,7 @@ impl LookArgs {
             has_colors: self.has_colors(around, colors),
             theme: self.theme.clone(),
             has_mouse: self.has_mouse(),
-            workbench: super::fork::workbench(around),
+            ground: super::fork::ground(around),
             command: None,
         }
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::arguments::TapeArgs;
@@ -11,7 +10,7 @@ use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::output::{Output, Style};
 use crate::debugger::{
-    Debugger, How, LeafRow, Replay, ReplayOptions, ReplayedCall, Spot, Verdict, VolatileSort,
+    Debugger, How, LeafRow, Replay, ReplayOptions, ReplayedCall, Spot, Verdict, VolatileParts,
     WorkbenchConfig, WorkbenchError, allowed_environment,
 };
 use crate::model::{Place, StepNumber};
@@ -32,15 +31,14 @@ pub(super) struct Args {
     /// The branch whose steps are meant; without it, the one that holds the last line
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
-    /// Leave these parts of what tools say out of account
+    /// Leave these parts out of account, beside those that the tape itself lists
     #[arg(
         long,
-        value_enum,
         value_delimiter = ',',
-        default_value = "duration",
+        default_value = "durations",
         value_name = "PARTS"
     )]
-    volatile: Vec<Part>,
+    volatile: Vec<String>,
     /// End a command after so many seconds that does not say so itself
     #[arg(long, default_value_t = 600, value_name = "SECONDS",
           value_parser = clap::value_parser!(u64).range(1..))]
@@ -50,45 +48,20 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// A sort of volatile part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Part {
-    /// Dates and times of day
-    Time,
-    /// UUIDs, and what begins like an id
-    Id,
-    /// Names of temporary files
-    Temporary,
-    /// How long something took
-    Duration,
-    /// Nothing: every character counts
-    None,
-}
-
-impl Part {
-    const fn sort(self) -> Option<VolatileSort> {
-        match self {
-            Self::Time => Some(VolatileSort::Time),
-            Self::Id => Some(VolatileSort::Id),
-            Self::Temporary => Some(VolatileSort::Temporary),
-            Self::Duration => Some(VolatileSort::Duration),
-            Self::None => None,
-        }
-    }
-}
-
 const HELP: &str = "\
 Each call is made on the files as they were recorded before it, not on what an earlier call left
-when it was made again. Edits and reads are functions of the files. Commands run in the sandbox,
-in a copy of the files seen at the path that the run had them at, without network; what they leave
-in /tmp and at home stays for the commands after them. SOURCE_DATE_EPOCH tells them when their
-call was recorded, and so does `faketime`, where that is installed. The real workspace is neither
-read nor written, and no effect is carried out again.
+when it was made again. Edits, reads, Glob and Grep are functions of the files. Commands run in
+the sandbox, in a copy of the files seen at the path that the run had them at, without network;
+what they leave in /tmp and at home stays for the commands after them. SOURCE_DATE_EPOCH tells
+them when their call was recorded, and so does `faketime`, where that is installed. The real
+workspace is neither read nor written, and no effect is carried out again.
 
 Compared are the outcome, the exit code, what was said and what became of files: paths, sorts,
-contents, modes. Not compared are the words of edit tools, which are their own; the order in which
-lines of standard output and standard error came; and the PARTS of --volatile: time, id,
-temporary, duration, none.
+contents, modes. Not compared are the words of edit tools, which are their own; the order of what
+Glob and Grep find, which is by times that no tape holds; that in which lines of standard output
+and standard error came; and the parts that the tape's header and --volatile list: times, ids,
+temporary-paths, durations, and places such as /exit, /output or /files/NAME, as `jukebox fork`
+takes them; with none, every character counts.
 
 Not attempted are calls that ask a service, another agent or a person, or that were refused or
 interrupted; and those that depend on a file that the tape does not hold exactly: a command
@@ -100,10 +73,12 @@ allows no sandbox.
 JSON: calls (how many have an answer), attempted, percent, reproduced, differs, not_attempted,
 open (calls without an answer), clock (faketime, or null), seen_at (where commands saw the
 workspace, if not where the run had it, or null), left_out (what of the workspace the tape does not
-hold), rows (step, tool, title, verdict: reproduced,
+hold), volatile (the parts that were not compared), rows (step, tool, title, verdict: reproduced,
 differs, not-attempted, open; how: computed, ran, or null; leaves: where, recorded, replayed;
 reasons: likely ones; aside: what was not compared; why: it was not attempted, or null).";
 
+/// Instead of parts: none is left out.
+const NONE: &str = "none";
 /// Columns of a side's name.
 const SIDE: usize = 9;
 /// Leaves of a call that are printed for people; --json has more.
@@ -119,11 +94,11 @@ impl Args {
             line: run.line_of(to),
             from,
             to: to.step,
-            volatile: self
-                .volatile
-                .iter()
-                .filter_map(|part| part.sort())
-                .collect(),
+            volatile: if self.volatile.iter().any(|part| part == NONE) {
+                VolatileParts::default()
+            } else {
+                run.volatile_parts(&self.volatile)?
+            },
             workbench: workbench(around, self.timeout)?,
         };
         let mut line = self.tape.progress("replay", around);
@@ -223,6 +198,7 @@ fn object(replay: &Replay) -> Value {
         "clock": replay.clock,
         "seen_at": replay.seen_at.as_ref().map(|path| path.to_string_lossy()),
         "left_out": replay.left_out,
+        "volatile": replay.volatile,
         "rows": replay.calls.iter().map(row).collect::<Vec<_>>(),
     })
 }
@@ -397,6 +373,10 @@ fn print_rest(replay: &Replay, out: &mut Output) -> Result<(), Failure> {
     if !replay.left_out.is_empty() && replay.reproduced() < replay.attempted() {
         let words = replay.left_out.join(" and ");
         let words = format!("The tape leaves out {words}: commands did not find that.");
+        out.line(Style::Faint, &SafeText::line(&words))?;
+    }
+    if !replay.volatile.is_empty() && replay.attempted() > 0 {
+        let words = format!("Not compared: {}.", replay.volatile.join(", "));
         out.line(Style::Faint, &SafeText::line(&words))?;
     }
     if replay.calls.len() > replay.answered() {

@@ -7,6 +7,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Map, Value};
+
 use super::Debugger;
 use super::parents::{Ancestor, short_name, tape_at};
 use crate::model::{Edit, Header, Parent, Seq};
@@ -53,17 +55,30 @@ impl Debugger {
         out: Option<&Path>,
         options: RecorderOptions,
     ) -> Result<BegunFork, BeginForkError> {
+        self.begin_fork_saying(seq, (edit, Map::new()), out, options)
+    }
+
+    /// The same. Of what the header says that the tape covers, these fields take the place of
+    /// the run's.
+    pub(super) fn begin_fork_saying(
+        &self,
+        seq: Seq,
+        (edit, covers): (Edit, Map<String, Value>),
+        out: Option<&Path>,
+        options: RecorderOptions,
+    ) -> Result<BegunFork, BeginForkError> {
         let failed = |error| BeginForkError::Io(self.name.clone(), error);
         let shared = Shared::of(&self.tape, &self.name, seq).map_err(failed)?;
         let shared = shared.ok_or(BeginForkError::NotThere(seq))?;
         let parent = self.parent_file(&shared)?;
-        let header = Header {
+        let mut header = Header {
             edit: Some(edit),
             id: String::new(),
             parent: None,
             recorder: None,
             ..self.header.clone()
         };
+        header.covers.extend(covers);
         let options = RecorderOptions {
             snapshots: SnapshotPolicy::Never,
             ..options

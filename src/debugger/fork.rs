@@ -2,37 +2,45 @@
 //! itself, as a tape beside the run's own.
 //!
 //! The run is only read. Tools run in the sandbox on files of the fork's own, and nothing is
-//! sent anywhere; what that means is said in [`crate::replay::fork`].
+//! sent anywhere but to a model that the user named; what that means is said in
+//! [`crate::replay::fork`].
 
 mod agent;
 mod bench;
 mod editable;
+mod model;
+mod outward;
 mod plan;
 
 use std::io;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::begun::Begun;
-use super::{BeginForkError, BegunFork, Debugger, OpenError, Spot, StepRow};
+use super::{
+    BeginForkError, BegunFork, Debugger, OpenError, Redacting, SecretSource, Spot, StepRow,
+};
 use crate::model::{Content, Edit, EditOf, Event, FileChange, FileOp, Seq, TapePath, Via};
 use crate::replay::fork::{self as engine, Change, Fork, Then};
-use crate::replay::request::VolatileParts;
 use crate::replay::workbench::WorkbenchConfig;
 use crate::tape::{RecorderOptions, Untimed};
 use crate::text::SafeText;
 
 pub use crate::replay::document::{Document, DocumentError, Output, Reading};
 pub use crate::replay::fork::{ForkError, Script, ScriptError, Stopped};
-pub use crate::replay::request::{Miss, UnknownPart};
+pub use crate::replay::request::{Miss, UnknownPart, VolatileParts};
 pub use agent::{AgentFailure, AgentForked, ForkAgent};
 pub use editable::{EditRefused, Editable};
+pub use model::{Endpoint, EndpointError, FirstRequest, ForkModel, ModelRefused};
 pub use plan::{ForkPlan, PlannedCall, PlannedHow};
 
 /// The key under which a header lists what may differ in requests and results.
 const VOLATILE: &str = "volatile";
+
+/// The key under which a header says who answered as a model.
+const MODELS: &str = "models";
 
 /// The one change that makes a fork differ.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +85,8 @@ pub enum ForkThen {
     Script(Script),
     /// The run's own answers, though they answer other requests.
     AssumeRecorded,
+    /// A model that the user configured.
+    Model(Box<ForkModel>),
 }
 
 impl ForkThen {
@@ -86,6 +96,7 @@ impl ForkThen {
             Self::Stop => "stop",
             Self::Script(_) => "script",
             Self::AssumeRecorded => "assume-recorded",
+            Self::Model(_) => "model",
         }
     }
 }
@@ -101,6 +112,17 @@ pub struct ForkOptions {
     pub volatile: Vec<String>,
     /// What calls are answered with. Where the run had its workspace is filled in.
     pub workbench: WorkbenchConfig,
+    /// What is taken out before anything is written; `None`: nothing.
+    pub redacting: Option<Redacting>,
+}
+
+/// What forks are made with, whatever the edit.
+#[derive(Clone, Debug)]
+pub struct ForkGround {
+    /// What calls are answered with.
+    pub workbench: WorkbenchConfig,
+    /// Where it is said what is a secret.
+    pub secrets: SecretSource,
 }
 
 /// A fork was not made. What was begun of it was removed again, unless it says otherwise.
@@ -118,6 +140,9 @@ pub enum ForkFailure {
     /// It could not be begun.
     #[error(transparent)]
     Begin(#[from] BeginForkError),
+    /// The model cannot go on with it.
+    #[error(transparent)]
+    Model(#[from] ModelRefused),
     /// The agent did not go on with it.
     #[error(transparent)]
     Agent(Box<AgentFailure>),
@@ -207,25 +232,39 @@ impl Debugger {
     ) -> Result<Forked, ForkFailure> {
         let first = edit.first_replaced();
         let volatile = self.volatile_parts(&options.volatile)?;
-        let described = self.described(edit, options.then.as_str());
+        let described = self.described(edit, options.then.as_str(), options.redacting.as_ref());
+        let mut live = match &options.then {
+            ForkThen::Model(model) => {
+                self.first_request(edit, model)?;
+                Some(self.live_model(edit, model, is_stopped)?)
+            }
+            _ => None,
+        };
         let last = first.checked_sub(1).ok_or(ForkFailure::NothingBefore)?;
         let shared = self.tape.index.events.seq(last);
         let recording = RecorderOptions {
             untimed: Untimed::AsBefore,
+            redacting: options.redacting.clone(),
             ..RecorderOptions::default()
         };
         let out = options.out.as_deref();
-        let BegunFork { recorder, path } =
-            self.begin_fork(shared, described.clone(), out, recording)?;
+        let mut covers = Map::new();
+        if let ForkThen::Model(model) = &options.then {
+            covers.insert(MODELS.to_owned(), model.told().into());
+        }
+        let BegunFork { mut recorder, path } =
+            self.begin_fork_saying(shared, (described.clone(), covers), out, recording)?;
         let begun = Begun::at(path.clone());
+        recorder.foresee(&self.tape, first)?;
         let mut script;
-        let then = match &options.then {
-            ForkThen::Stop => Then::Stop,
-            ForkThen::AssumeRecorded => Then::AssumeRecorded,
-            ForkThen::Script(answers) => {
+        let then = match (&options.then, &mut live) {
+            (ForkThen::AssumeRecorded, _) => Then::AssumeRecorded,
+            (ForkThen::Script(answers), _) => {
                 script = answers.clone();
                 Then::Speaker(&mut script)
             }
+            (ForkThen::Model(_), Some(live)) => Then::Speaker(live),
+            (ForkThen::Stop | ForkThen::Model(_), _) => Then::Stop,
         };
         let mut bench = self.bench(edit.at, first, options.workbench.clone(), is_stopped);
         let mut tell = |answered: &engine::Answered| {
@@ -239,12 +278,13 @@ impl Debugger {
         let report = engine::run(Fork {
             change: change(edit),
             place: self.place_before(first, edit.at)?,
-            rest: Box::new(self.events_along(edit.at, first)),
+            rest: Box::new(self.events_along(edit.at, first..self.tape.index.events.len())),
             blobs: &self.tape,
             recorder,
             tools: &mut bench,
             then,
             volatile,
+            outward: self.outward_calls(edit.at, first)?,
             tell: &mut tell,
         })?;
         begun.keep();
@@ -276,14 +316,16 @@ impl Debugger {
             .collect()
     }
 
-    fn volatile_parts(&self, named: &[String]) -> Result<VolatileParts, UnknownPart> {
+    /// The same, as parts of requests and results.
+    pub fn volatile_parts(&self, named: &[String]) -> Result<VolatileParts, UnknownPart> {
         let words = self.volatile_words(named);
         let root = self.header.root.as_deref();
         VolatileParts::read(words.iter().map(String::as_str), root, root)
     }
 
-    /// What its header says of a fork.
-    fn described(&self, edit: &ForkEdit, then: &str) -> Edit {
+    /// What a header says of a fork. Where secrets are taken out, it says none: those that
+    /// stand on the parent are not known yet when a header is written.
+    fn described(&self, edit: &ForkEdit, then: &str, redacting: Option<&Redacting>) -> Edit {
         let line = self.line_of(edit.at);
         let name = self.tape.index.branches.get(usize::from(line));
         let (of, seq, path, title) = match &edit.what {
@@ -293,12 +335,14 @@ impl Debugger {
                     Output::Result { .. } => EditOf::Result,
                     Output::Prompt { .. } => EditOf::Prompt,
                 };
-                (of, Some(editable.seq), None, title_of(edited))
+                (of, Some(editable.seq), None, title_of(edited, redacting))
             }
             Altered::File(path, bytes) => {
                 let verb = if bytes.is_some() { "write" } else { "remove" };
-                let title = format!("{verb} {}", path.to_text());
-                (EditOf::File, None, Some(path.clone()), title)
+                let named =
+                    Some(path).filter(|path| secret_in(path.as_bytes(), redacting).is_none());
+                let name = named.map_or_else(|| "a file".to_owned(), TapePath::to_text);
+                (EditOf::File, None, named.cloned(), format!("{verb} {name}"))
             }
         };
         Edit {
@@ -319,10 +363,13 @@ impl Debugger {
         self.row(self.line_of(spot), spot.step)
     }
 
-    /// The events of a line from a position on, in order.
-    fn events_along(&self, at: Spot, first: u32) -> impl Iterator<Item = io::Result<Event>> {
+    /// The events of a line at these positions, in order.
+    fn events_along(
+        &self,
+        at: Spot,
+        positions: Range<u32>,
+    ) -> impl Iterator<Item = io::Result<Event>> {
         let line = self.line_of(at);
-        let positions = first..self.tape.index.events.len();
         positions
             .filter(move |position| self.is_on(line, *position))
             .map(|position| self.tape.event(position))
@@ -348,8 +395,8 @@ fn change(edit: &ForkEdit) -> Change {
     }
 }
 
-/// What an edit says, in a few words.
-fn title_of(edited: &Output) -> String {
+/// What an edit says, in a few words, up to the first secret.
+fn title_of(edited: &Output, redacting: Option<&Redacting>) -> String {
     const LONGEST: usize = 80;
     let words = match edited {
         Output::Response(blocks) => blocks
@@ -361,5 +408,18 @@ fn title_of(edited: &Output) -> String {
         Output::Prompt { text, .. } => text.trim(),
     };
     let line = words.lines().next().unwrap_or_default();
-    line.chars().take(LONGEST).collect()
+    match secret_in(line.as_bytes(), redacting) {
+        Some(at) => {
+            let before = line.get(..at).unwrap_or_default();
+            let before: String = before.chars().take(LONGEST - 1).collect();
+            format!("{before}…")
+        }
+        None => line.chars().take(LONGEST).collect(),
+    }
+}
+
+/// Where the first secret in a text begins.
+fn secret_in(text: &[u8], redacting: Option<&Redacting>) -> Option<usize> {
+    let secrets = redacting?.redactor.secrets(text);
+    secrets.first().map(|secret| secret.range.start)
 }

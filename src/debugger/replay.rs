@@ -17,8 +17,9 @@ use crate::model::{Certainty, Cursor, Progress, StepKind, StepNumber, Tell, Unit
 use crate::replay::workbench::{Tree, Workbench};
 use crate::text::SafeText;
 
+pub use crate::replay::Reason;
+use crate::replay::request::VolatileParts;
 pub use crate::replay::workbench::{How, WorkbenchConfig, WorkbenchError};
-pub use crate::replay::{Reason, VolatileSort};
 
 /// Which calls are made again, and how.
 #[derive(Clone, Debug)]
@@ -29,8 +30,9 @@ pub struct ReplayOptions {
     pub from: StepNumber,
     /// The last step.
     pub to: StepNumber,
-    /// Which volatile parts are left out of account, besides where the workspace lies.
-    pub volatile: Vec<VolatileSort>,
+    /// What is left out of account, besides where the workspace lies: sorts of text, and places
+    /// such as `/exit`, `/output` and `/files/NAME`.
+    pub volatile: VolatileParts,
     /// What the calls are answered with. Where the run had its workspace is filled in.
     pub workbench: WorkbenchConfig,
 }
@@ -44,6 +46,8 @@ pub struct Replay {
     pub seen_at: Option<PathBuf>,
     /// The program that told commands the time of their calls; `None`: there is none.
     pub clock: Option<&'static str>,
+    /// What was left out of account, in the words that name it.
+    pub volatile: Vec<String>,
     /// What the tape leaves out of the workspace: commands do not find it.
     pub left_out: Vec<&'static str>,
 }
@@ -155,6 +159,7 @@ impl Debugger {
         let mut at = start;
         let mut replay = Replay {
             left_out: terms.left_out(),
+            volatile: options.volatile.words().to_vec(),
             ..Replay::default()
         };
         let tell = RefCell::new(tell);

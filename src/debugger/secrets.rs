@@ -2,6 +2,7 @@
 //! without them.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use super::Debugger;
 pub use crate::effects::Secrets;
+use crate::effects::{ConfigError, Declarations};
 use crate::model::{Seq, StepNumber, Tell};
 use crate::redact::{Redactor, RuleError, Rules, is_secret_name, is_telling};
 use crate::tape;
@@ -22,6 +24,9 @@ pub enum SecretsError {
     /// A rule cannot be used.
     #[error(transparent)]
     Rule(#[from] RuleError),
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The key that placeholders are known by cannot be read or made.
     #[error("{}: {source}", path.display())]
     Key {
@@ -30,6 +35,42 @@ pub enum SecretsError {
         /// Why.
         source: io::Error,
     },
+}
+
+/// Where it is said what is a secret, for those who may have to know and mostly do not: nothing
+/// is read before it is asked for.
+#[derive(Clone)]
+pub struct SecretSource {
+    /// The user's configuration, which need not be there.
+    pub configuration: Option<PathBuf>,
+    /// The variables of the environment.
+    pub variables: Vec<(OsString, OsString)>,
+    /// The user's state directory.
+    pub state: Option<PathBuf>,
+}
+
+impl fmt::Debug for SecretSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SecretSource")
+            .field("configuration", &self.configuration)
+            .field("variables", &self.variables.len())
+            .field("state", &self.state)
+            .finish()
+    }
+}
+
+impl SecretSource {
+    /// What is taken out. A configuration of the workspace is refused.
+    pub fn redacting(&self, workspace: Option<&Path>) -> Result<Redacting, SecretsError> {
+        let mut declared = match &self.configuration {
+            Some(file) => Declarations::read_if_there(file)?,
+            None => Declarations::default(),
+        };
+        if let Some(workspace) = workspace {
+            declared = declared.keep_out_of(workspace)?;
+        }
+        redacting(declared.secrets(), &self.variables, self.state.as_deref())
+    }
 }
 
 /// What recorders take out: the built-in shapes, what the user declared, and the values of

@@ -1,4 +1,4 @@
-//! What the user declared of effects and of secrets: `jukebox.toml`, read strictly.
+//! What the user declared of effects, models and secrets: `jukebox.toml`, read strictly.
 //!
 //! Nothing is looked for here: which file it is, the caller says. A file that lies in the
 //! workspace is refused, since what runs there could write it. A mistake anywhere makes all of
@@ -14,6 +14,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::models::{self, DeclaredModel};
 use super::template::{Role, Template};
 use crate::model::{BlobHash, EffectClass};
 use crate::redact::{Redactor, Rules};
@@ -29,6 +30,7 @@ const TIMEOUTS: std::ops::RangeInclusive<u64> = 1..=86_400;
 #[derive(Clone, Debug, Default)]
 pub struct Declarations {
     effects: BTreeMap<String, Declaration>,
+    models: BTreeMap<String, DeclaredModel>,
     /// Where relative programs lie, and commands run.
     directory: PathBuf,
     file: PathBuf,
@@ -104,6 +106,8 @@ struct Typed {
     #[serde(default)]
     effects: BTreeMap<Spanned<String>, TypedEffect>,
     #[serde(default)]
+    models: BTreeMap<Spanned<String>, models::Typed>,
+    #[serde(default)]
     redact: TypedSecrets,
 }
 
@@ -133,7 +137,7 @@ struct TypedEffect {
 }
 
 /// What is wrong, and where.
-type Mistake = (Range<usize>, String);
+pub(super) type Mistake = (Range<usize>, String);
 
 impl Declarations {
     /// Reads a configuration.
@@ -194,8 +198,14 @@ impl Declarations {
             let declaration = declaration(&name, typed).map_err(mistake)?;
             effects.insert(name.into_inner(), declaration);
         }
+        let mut models = BTreeMap::new();
+        for (name, typed) in typed.models {
+            let declared = models::declared(&name, typed).map_err(mistake)?;
+            models.insert(name.into_inner(), declared);
+        }
         Ok(Self {
             effects,
+            models,
             secrets: secrets(typed.redact).map_err(mistake)?,
             directory: path.parent().unwrap_or(path).to_owned(),
             file: path.to_owned(),
@@ -222,6 +232,16 @@ impl Declarations {
     pub fn classes(&self) -> impl Iterator<Item = (&str, EffectClass)> {
         let effects = self.effects.iter();
         effects.map(|(name, declaration)| (name.as_str(), declaration.class))
+    }
+
+    /// The model of this name.
+    pub fn model(&self, name: &str) -> Option<&DeclaredModel> {
+        self.models.get(name)
+    }
+
+    /// The names of the models that are declared.
+    pub fn model_names(&self) -> impl Iterator<Item = &str> {
+        self.models.keys().map(String::as_str)
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Declaration> {
@@ -258,12 +278,18 @@ fn secrets(typed: TypedSecrets) -> Result<Secrets, Mistake> {
     })
 }
 
-fn declaration(name: &Spanned<String>, typed: TypedEffect) -> Result<Declaration, Mistake> {
+/// Whether a name is one that a command line can hold.
+pub(super) fn named_rightly(name: &Spanned<String>) -> Result<(), Mistake> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if name.get_ref().is_empty() || !name.get_ref().bytes().all(is_plain) {
         let message = "a name has letters, digits, `-`, `_` and `.` only";
         return Err((name.span(), message.to_owned()));
     }
+    Ok(())
+}
+
+fn declaration(name: &Spanned<String>, typed: TypedEffect) -> Result<Declaration, Mistake> {
+    named_rightly(name)?;
     let class = match &typed.class {
         None => EffectClass::default(),
         Some(word) => EffectClass::parse(word.get_ref()).ok_or_else(|| {
@@ -367,7 +393,7 @@ mod tests {
     fn mistakes_have_a_line_and_a_column() {
         check(
             "\neffect = 1",
-            "line 2, column 1: unknown field `effect`, expected `effects` or `redact`",
+            "line 2, column 1: unknown field `effect`, expected one of `effects`, `models`, `redact`",
         );
         check(
             "[effects.a]\ncommand=['x']\n  clas = 'read'",
@@ -412,6 +438,19 @@ mod tests {
             "[effects.a]\ncommand=['x']\nin_doubt=[28, 0]",
             "line 3, column 15: a code of a command that is in doubt is 1 to 255",
         );
+        check(
+            "[models.a]\napi='smoke'\nurl='http://x'\nmodel='m'",
+            "line 2, column 5: there is no api `smoke`; apis: messages, chat, responses",
+        );
+        check(
+            "[models.a]\napi='chat'\nurl='x'\nmodel='m'",
+            "line 3, column 5: an address begins with https:// or http://",
+        );
+        check(
+            "[models.a]\napi='chat'\nurl='http://x'\nmodel='m'\nkey='s'",
+            "line 5, column 1: unknown field `key`, expected one of `api`, `url`, `model`, \
+             `key_env`, `headers`, `timeout`, `max_tokens`, `stream`",
+        );
         check("[effects.a]", "line 1, column 1: missing field `command`");
         check("a = [", "line 1, column 6: unclosed array, expected `]`");
     }
@@ -419,10 +458,14 @@ mod tests {
     #[test]
     fn the_example_of_the_page_is_one() {
         let page = include_str!("JUKEBOX_TOML.md");
-        let (_, after) = page.split_once("```toml\n").unwrap();
-        let (example, _) = after.split_once("```").unwrap();
+        let examples = page.split("```toml\n").skip(1);
+        let examples: String = examples
+            .map(|after| after.split_once("```").unwrap().0)
+            .collect();
+        let read = Declarations::parse(&examples, Path::new("/c/jukebox.toml")).unwrap();
+        assert_eq!(read.model_names().collect::<Vec<_>>(), ["local", "opus"]);
         check(
-            example,
+            &examples,
             "charge=compensable issues=read label=idempotent mail=irreversible today=pure",
         );
     }

@@ -85,6 +85,23 @@ impl Dialect {
         }
     }
 
+    /// The endpoints that speak it.
+    pub const fn api(self) -> Api {
+        match self {
+            Self::Messages => Api::Anthropic,
+            Self::ChatCompletions | Self::Responses => Api::OpenAi,
+        }
+    }
+
+    /// The fixed word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::ChatCompletions => "chat",
+            Self::Responses => "responses",
+        }
+    }
+
     /// The field of a request that holds the conversation.
     pub(super) const fn conversation(self) -> &'static str {
         match self {

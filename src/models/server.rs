@@ -1,7 +1,7 @@
 //! The server that agents are led to instead of a model's endpoint: it listens on a loopback,
 //! answers from the endpoints that the user named or from a tape, and tells all that happens.
 //!
-//! One thread, and the only place where anything waits for several things at once. A request is
+//! One thread, on which everything waits for several things at once. A request is
 //! on the tape before it goes anywhere; an answer, before the agent has all of it. What cannot be
 //! told is not done. Answers come from the tape alone or from endpoints alone: nothing falls
 //! back from one to the other. Only a fork may go on with endpoints that the user named, and

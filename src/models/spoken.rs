@@ -5,6 +5,8 @@
 //! and else as one document. What no answer of ours can hold, as the signature of a thought, is
 //! empty; tokens are counted as none. Blocks that are neither words nor calls are said as they
 //! were recorded, where the dialect has such blocks.
+//!
+//! The same words as a part of the next request are a [`turn`].
 
 use serde_json::{Map, Value, json};
 
@@ -45,6 +47,57 @@ pub(super) fn reply(dialect: Dialect, request: &[u8], blocks: &[ModelBlock]) -> 
             .map(|chunk| chunk.into_bytes().into())
             .collect(),
         cut: None,
+    }
+}
+
+/// What a request holds of an answer that said these blocks. Of thoughts there is nothing: an
+/// endpoint takes back only those that it can prove to be its own.
+pub(super) fn turn(dialect: Dialect, blocks: &[ModelBlock], customs: &[&str]) -> Vec<Value> {
+    let is_said = |block: &&ModelBlock| block.kind != BlockKind::Thinking;
+    let blocks: Vec<ModelBlock> = blocks.iter().filter(is_said).cloned().collect();
+    if blocks.is_empty() {
+        return Vec::new();
+    }
+    let said = Said {
+        model: "",
+        blocks: &blocks,
+    };
+    let taken = |document: Value, pointer: &str| document.pointer(pointer).cloned();
+    match dialect {
+        Dialect::Messages => {
+            let content = taken(said.message(), "/content").unwrap_or_default();
+            vec![json!({"role": "assistant", "content": content})]
+        }
+        Dialect::ChatCompletions => {
+            let mut message = taken(said.completion(), "/choices/0/message").unwrap_or_default();
+            let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+            for call in calls.into_iter().flatten() {
+                let name = call.pointer("/function/name").and_then(Value::as_str);
+                if name.is_some_and(|name| customs.contains(&name)) {
+                    *call = json!({"id": call["id"], "type": "custom", "custom": {
+                        "name": name, "input": call.pointer("/function/arguments")}});
+                }
+            }
+            vec![message]
+        }
+        Dialect::Responses => {
+            let items = taken(said.response(), "/output").unwrap_or_default();
+            let items = items.as_array().cloned().unwrap_or_default().into_iter();
+            let item = |mut item: Value| {
+                let name = text(&item, "name").unwrap_or_default();
+                if text(&item, "type") == Some("function_call") && customs.contains(&name) {
+                    item = json!({"type": "custom_tool_call", "call_id": item["call_id"],
+                        "name": name, "input": item["arguments"]});
+                }
+                if let Some(fields) = item.as_object_mut() {
+                    // Ids that the endpoint did not give mean nothing to it.
+                    fields.remove("id");
+                    fields.remove("status");
+                }
+                item
+            };
+            items.map(item).collect()
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The placeholders of one tape: one secret, one number, wherever and however it stands.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ pub struct Redaction {
     redactor: Arc<Redactor>,
     key: [u8; 32],
     numbers: HashMap<String, u32>,
+    /// Those of them that the tape does not tell of yet.
+    foreseen: HashSet<String>,
     last: u32,
     learned: Known,
     fresh: Vec<Placeholder>,
@@ -67,6 +69,7 @@ impl Redaction {
             redactor,
             key,
             numbers: HashMap::new(),
+            foreseen: HashSet::new(),
             last: 0,
             learned: Known::default(),
             fresh: Vec::new(),
@@ -79,6 +82,15 @@ impl Redaction {
         self.last = self.last.max(placeholder.number);
         let keyed = placeholder.keyed.clone();
         self.numbers.entry(keyed).or_insert(placeholder.number);
+    }
+
+    /// Takes a placeholder that stands on a tape whose events may be copied to this one: it
+    /// stands for nothing else here, and who needs it first tells of it.
+    pub fn foresee(&mut self, placeholder: &Placeholder) {
+        if !self.numbers.contains_key(&placeholder.keyed) {
+            self.foreseen.insert(placeholder.keyed.clone());
+        }
+        self.remember(placeholder);
     }
 
     /// The placeholders that were given since this was asked last.
@@ -319,16 +331,20 @@ impl Redaction {
     fn number(&mut self, secret: &Secret) -> u32 {
         self.found.push(secret.kind);
         let keyed = self.keyed(&secret.value);
-        self.numbers.get(&keyed).copied().unwrap_or_else(|| {
+        let known = self.numbers.get(&keyed).copied();
+        let number = known.unwrap_or_else(|| {
             self.last += 1;
-            self.numbers.insert(keyed.clone(), self.last);
+            self.last
+        });
+        if known.is_none() || self.foreseen.remove(&keyed) {
+            self.numbers.insert(keyed.clone(), number);
             self.fresh.push(Placeholder {
-                number: self.last,
+                number,
                 kind: secret.kind.to_string(),
                 keyed,
             });
-            self.last
-        })
+        }
+        number
     }
 }
 

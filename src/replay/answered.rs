@@ -2,12 +2,12 @@
 //!
 //! Nothing is run here, and no tape is read: who asks brings what was recorded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::leaves::Leaf;
 use super::reproduce::{CallContent, FileAfter, Standing, differences, is_mix};
 use super::volatile::Volatile;
-use super::workbench::{Answer, Tree};
+use super::workbench::{Answer, Tree, Words};
 use crate::checkout::{Entry, Item};
 use crate::model::{BlobHash, Content, FileOp, TapePath};
 
@@ -75,15 +75,22 @@ pub fn leaves_of_answer(
     trims: bool,
 ) -> Vec<Leaf> {
     if let (Some(said), Some(output)) = (&was.output, &mut is.output) {
-        let is_alike = answer.streams.as_ref().is_some_and(|(out, error)| {
-            is_mix((said, left), (out, error), right) || trims && is_trimmed(said, out, error)
-        });
+        let is_alike = answer.words == Words::AnyOrder && lines(said, left) == lines(output, right)
+            || answer.streams.as_ref().is_some_and(|(out, error)| {
+                is_mix((said, left), (out, error), right) || trims && is_trimmed(said, out, error)
+            });
         if is_alike {
             // The order of two streams is nobody's to decide.
             output.clone_from(said);
         }
     }
     differences((was, left), (&is, right))
+}
+
+/// The lines of a list of files, each once, by whatever name its directory goes.
+fn lines<'t>(text: &'t str, volatile: &Volatile) -> BTreeSet<&'t str> {
+    let lines = text.trim_end().lines();
+    lines.map(|line| volatile.below_root(line)).collect()
 }
 
 /// The files and links of a tree at a path, or below it.

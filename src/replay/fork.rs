@@ -8,6 +8,10 @@
 //!   is as it was: of a tool that looks at one path that path, of a command all files. Else
 //!   the tool runs again on the fork's files ([`ToolResponder`]); what nobody can run is not
 //!   answered.
+//! * **A call that did something outside the files** is never made again. The same request gets
+//!   its recorded answer, in order of use ([`OutwardCall`]); any other is not answered. What a
+//!   tape holds of a long connection is part of the answer of its call: nobody in a fork could
+//!   send a frame of their own.
 //! * **The model** gives the recorded answer if its request is the recorded one. A request is
 //!   the conversation so far: it is the same as long as every prompt, answer and result that
 //!   the agent saw since the fork is ([`request`](super::request)). From the first that
@@ -22,7 +26,9 @@
 
 mod calls;
 mod engine;
+mod outward;
 mod script;
+mod speaking;
 mod unlike;
 mod walk;
 mod writing;
@@ -30,15 +36,18 @@ mod writing;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 use serde_json::Value;
 
 pub use engine::run;
+pub use outward::OutwardCall;
 pub use script::{Line, Script, ScriptError};
+pub use walk::is_of_connection;
 
 use super::document::Output;
 use super::request::{Miss, VolatileParts};
-use crate::model::{Event, FileChange, Micros, Outcome, Seq, TapePath, Via};
+use crate::model::{BlobHash, Event, FileChange, Micros, Outcome, Seq, TapePath, Via};
 use crate::tape::{BlobSource, RecordError, Recorder};
 
 /// Answers calls of tools where the tape does not, on the files of the fork.
@@ -88,11 +97,24 @@ pub struct Ran {
     pub duration: Option<Micros>,
     /// It failed for want of the network, which is no answer to what would have happened.
     pub needs_network: bool,
+    /// The order of the lines that it says is not the tool's own, which nobody knows.
+    pub has_any_order: bool,
 }
 
 /// Speaks where the run's own words are no answer: a script, or a model.
 pub trait Speaker {
-    /// Gives the next words of this sort, or says why there are none.
+    /// Hears an event of the fork, as it is written.
+    fn hear(&mut self, _event: &Event) {}
+
+    /// Is to speak as the model of this agent: what the tape says of the question, which is on
+    /// disk before it is answered; or why there will be no answer. `blobs` are the contents of
+    /// the parent.
+    fn ask(&mut self, agent: Option<&str>, blobs: &dyn BlobSource) -> Result<Question, Stopped>;
+
+    /// Answers what was asked.
+    fn respond(&mut self) -> Result<Turn, Stopped>;
+
+    /// Gives the next words of another sort, or says why there are none.
     fn next(&mut self, wanted: Wanted) -> Result<Line, String>;
 
     /// Whether the words that come next are of this sort.
@@ -100,6 +122,24 @@ pub trait Speaker {
 
     /// How its words are labelled.
     fn via(&self) -> Via;
+}
+
+/// What a model is asked.
+#[derive(Debug, Default)]
+pub struct Question {
+    /// Its events, in order.
+    pub events: Vec<Event>,
+    /// A content that the contents among them are much like.
+    pub like: Option<BlobHash>,
+}
+
+/// What a model answered.
+#[derive(Debug)]
+pub struct Turn {
+    /// Its events, in order. The answer is a `model.response` among them.
+    pub events: Vec<Event>,
+    /// Why nothing follows from it; `None`: its calls are made.
+    pub stopped: Option<Stopped>,
 }
 
 /// A sort of words.
@@ -182,6 +222,8 @@ pub struct Fork<'a> {
     pub then: Then<'a>,
     /// What may differ in results that mean the same.
     pub volatile: VolatileParts,
+    /// The parent's calls from there on that did something outside the files, in order.
+    pub outward: Vec<OutwardCall>,
     /// Told of each answer as it is there; a break ends the fork.
     pub tell: &'a mut dyn FnMut(&Answered) -> std::ops::ControlFlow<()>,
 }
@@ -237,10 +279,18 @@ pub enum Stopped {
     NeedsNetwork(String),
     /// Whoever speaks had nothing that fits.
     NothingToSay(String),
+    /// A model could not be asked, for this reason.
+    NotAsked(String),
+    /// A model was asked, and gave no answer that could be gone on from.
+    NoAnswer(String),
+    /// A model was asked so often, which is as often as it may be.
+    MostTurns(u32),
     /// The parent ends here, or is not readable from here on.
     EndOfTape(&'static str),
     /// The parent begins or ends a transaction here.
     TransactionEdge,
+    /// An agent was ended, since its time was up.
+    TimeUp(Duration),
     /// It was broken off.
     BrokenOff,
 }
@@ -254,8 +304,12 @@ impl Stopped {
             Self::NotAnswered { .. } => "not-answered",
             Self::NeedsNetwork(_) => "needs-network",
             Self::NothingToSay(_) => "script",
+            Self::NotAsked(_) => "not-asked",
+            Self::NoAnswer(_) => "no-answer",
+            Self::MostTurns(_) => "max-turns",
             Self::EndOfTape(_) => "end-of-tape",
             Self::TransactionEdge => "transaction",
+            Self::TimeUp(_) => "time-up",
             Self::BrokenOff => "broken-off",
         }
     }
@@ -277,11 +331,15 @@ impl fmt::Display for Stopped {
             Self::NeedsNetwork(tool) => {
                 write!(f, "{tool} needs the network, which no tool has in a fork")
             }
-            Self::NothingToSay(why) => f.write_str(why),
+            Self::NothingToSay(why) | Self::NotAsked(why) | Self::NoAnswer(why) => f.write_str(why),
+            Self::MostTurns(count) => {
+                write!(f, "the model was asked {count} times, and may not be again")
+            }
             Self::EndOfTape(why) => f.write_str(why),
             Self::TransactionEdge => {
                 f.write_str("the run begins or ends a transaction here, which a fork does not")
             }
+            Self::TimeUp(limit) => write!(f, "the agent was ended after {} s", limit.as_secs()),
             Self::BrokenOff => f.write_str("it was broken off"),
         }
     }

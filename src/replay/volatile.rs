@@ -72,6 +72,13 @@ impl Volatile {
         self
     }
 
+    /// A line without the directory, where it begins with that.
+    pub(super) fn below_root<'t>(&self, line: &'t str) -> &'t str {
+        let root = self.root.as_deref().unwrap_or_default();
+        let below = line.strip_prefix(root).and_then(|it| it.strip_prefix('/'));
+        below.filter(|_| !root.is_empty()).unwrap_or(line)
+    }
+
     /// Writes the canonical form of a text.
     pub fn canonical(&self, text: &str, wording: Wording, into: &mut String) {
         let mut rest = text;

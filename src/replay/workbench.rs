@@ -20,6 +20,7 @@
 
 mod disk;
 mod edit;
+mod find;
 mod look;
 mod network;
 mod session;
@@ -125,6 +126,8 @@ pub enum How {
 pub enum Words {
     /// The tool says just this.
     Exact,
+    /// The tool says just these lines, in an order that no tree knows.
+    AnyOrder,
     /// The tool says it in words of its own, which differ from one version to the next.
     Own,
 }
@@ -148,6 +151,9 @@ pub enum NotAttempted {
     /// It may depend on any file, and the tape does not hold all of them.
     #[error("a command may read any file, and the tape does not show the whole workspace here")]
     NotWhole,
+    /// It depends on which files there are, and the tape does not show all of them.
+    #[error("it may find any file, and the tape does not show the whole workspace here")]
+    NamesNotWhole,
     /// It goes through a link, and where that leads is not looked up.
     #[error("{} is a link, which is not followed", .0.to_text())]
     ThroughLink(TapePath),
@@ -351,6 +357,7 @@ impl<'a> Workbench<'a> {
                 lines,
                 form,
             } => Ok(look::read(&self.tree, place, &path, (first, lines), form)),
+            Asked::Find(find) => Ok(find::answer(&self.tree, place, &find)),
             Asked::Run(command) => self.run(call, command, is_stopped),
             asked => Ok(edit::answer(
                 (&self.tree, &self.session),

@@ -10,10 +10,13 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use super::TapeBytes;
 use super::compact::CompactRemark;
 use super::lines::{read_line, to_text};
 use super::open::Tape;
+use super::redaction::EventRedaction;
 use super::scan::is_event;
 use super::stitched::{Dropped, Piece, Stitched};
 use super::wire::v1::{decode_event, parse_record};
@@ -31,6 +34,8 @@ pub struct Shared {
     line: LineHash,
     /// The hash that the last line had, if the parent was written again since.
     line_before: Option<LineHash>,
+    /// What the parent's header says of placeholders: a fork's header takes its place.
+    placeholders: Map<String, Value>,
 }
 
 impl Shared {
@@ -71,6 +76,7 @@ impl Shared {
             seq,
             line: LineHash::of(&parent.record(last)?),
             line_before: header.compacted.line(seq),
+            placeholders: header.placeholders,
         }))
     }
 
@@ -102,6 +108,12 @@ impl Shared {
         self.seq
     }
 
+    /// Fields of a fork's header: the placeholders that stand on these lines and that the
+    /// parent's header told of.
+    pub(super) fn placeholders(&self) -> Map<String, Value> {
+        self.placeholders.clone()
+    }
+
     /// A fork's bytes with these lines behind its header line. `own` are those of its file.
     pub fn before(&self, own: &TapeBytes) -> io::Result<TapeBytes> {
         let header = own.line_end(0)?;
@@ -125,6 +137,7 @@ const MAX_HEADER: u64 = 16 << 20;
 struct FoundHeader {
     header: Header,
     compacted: CompactRemark,
+    placeholders: Map<String, Value>,
 }
 
 fn read_header(bytes: &TapeBytes) -> io::Result<Option<FoundHeader>> {
@@ -136,10 +149,12 @@ fn read_header(bytes: &TapeBytes) -> io::Result<Option<FoundHeader>> {
     };
     let event = decode_event(&line);
     let compacted = CompactRemark::of(&event);
+    let placeholders = EventRedaction::placeholders_of(&event);
     Ok(match event.body {
         Body::Tape(header) => Some(FoundHeader {
             header: *header,
             compacted,
+            placeholders,
         }),
         _ => None,
     })

@@ -65,6 +65,8 @@ mod written;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use clock::{Clock, now};
 pub use files::{Behind, Files, LastFile};
 pub use options::{OnFailure, RecordError, RecorderOptions, SnapshotPolicy, SyncPolicy, Untimed};
@@ -157,13 +159,13 @@ impl Recorder {
         };
         let sink = Sink::create(path)?;
         sync_new(path, options.sync)?;
-        Self::begin(sink, header, clock, options)
+        Self::begin(sink, header, Map::new(), clock, options)
     }
 
     /// Begins a new tape in memory. Its clock stands still: an event that says no time has
     /// that of the event before, so equal events give equal bytes.
     pub fn in_memory(header: Header, options: RecorderOptions) -> Result<Self, RecordError> {
-        Self::begin(Sink::memory(), header, Clock::Still, options)
+        Self::begin(Sink::memory(), header, Map::new(), Clock::Still, options)
     }
 
     /// Goes on with the tape at `path`. A torn last line is set aside as `TAPE.torn-OFFSET`,
@@ -202,6 +204,7 @@ impl Recorder {
     fn begin(
         sink: Sink,
         header: Header,
+        extra: Map<String, Value>,
         clock: Clock,
         options: RecorderOptions,
     ) -> Result<Self, RecordError> {
@@ -224,7 +227,9 @@ impl Recorder {
                 .or_else(|| Some(format!("jukebox {}", env!("CARGO_PKG_VERSION")))),
             ..header
         };
-        recorder.write(Event::new(Body::Tape(Box::new(header))).at(0))?;
+        let mut first = Event::new(Body::Tape(Box::new(header))).at(0);
+        first.extra = extra;
+        recorder.write(first)?;
         if let Some(parent) = parent {
             recorder.next_seq = parent.0 + 1;
         }

@@ -12,7 +12,7 @@ mod stream;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::wire::v1::{DirectoryEntry, decode_directory};
 use crate::model::{
@@ -59,6 +59,19 @@ pub fn is_redacted(event: &Event) -> bool {
     said.any(|value| *value == Value::Bool(true))
 }
 
+/// The placeholders that an event tells of.
+fn told(event: &Event) -> impl Iterator<Item = Placeholder> {
+    let placeholders = event.extra.get(PLACEHOLDERS).and_then(Value::as_array);
+    placeholders.into_iter().flatten().filter_map(|told| {
+        let text = |at: usize| told.get(at)?.as_str().map(str::to_owned);
+        Some(Placeholder {
+            number: u32::try_from(told.get(0)?.as_u64()?).ok()?,
+            kind: text(1)?,
+            keyed: text(2)?,
+        })
+    })
+}
+
 /// Takes the secrets out of the events of one tape.
 #[derive(Debug)]
 pub(super) struct EventRedaction {
@@ -90,20 +103,17 @@ impl EventRedaction {
         })
     }
 
+    /// What an event says of placeholders, as it says it.
+    pub(super) fn placeholders_of(event: &Event) -> Map<String, Value> {
+        let told = event.extra.get_key_value(PLACEHOLDERS).into_iter();
+        told.map(|(name, told)| (name.clone(), told.clone()))
+            .collect()
+    }
+
     /// Takes an event that stands on the tape, with placeholders in it.
     pub(super) fn remember(&mut self, event: &Event) {
-        let placeholders = event.extra.get(PLACEHOLDERS).and_then(Value::as_array);
-        for placeholder in placeholders.into_iter().flatten() {
-            let text = |at: usize| placeholder.get(at).and_then(Value::as_str);
-            let number = placeholder.get(0).and_then(Value::as_u64);
-            let number = number.and_then(|number| u32::try_from(number).ok());
-            if let (Some(number), Some(kind), Some(keyed)) = (number, text(1), text(2)) {
-                self.texts.remember(&Placeholder {
-                    number,
-                    kind: kind.to_owned(),
-                    keyed: keyed.to_owned(),
-                });
-            }
+        for placeholder in told(event) {
+            self.texts.remember(&placeholder);
         }
         let (Body::File(FileChange { content, .. }) | Body::Blob(content)) = &event.body else {
             return;
@@ -112,6 +122,13 @@ impl EventRedaction {
             (content, event.extra.get(KEYED))
         {
             self.keyed.insert(keyed.clone(), (*hash, *len));
+        }
+    }
+
+    /// Takes an event of another tape, which may be copied to this one.
+    pub(super) fn foresee(&mut self, event: &Event) {
+        for placeholder in told(event) {
+            self.texts.foresee(&placeholder);
         }
     }
 
@@ -342,6 +359,12 @@ impl EventRedaction {
         self.within("header", |texts| {
             texts.fields(&mut header.covers) | texts.fields(&mut header.source)
         });
+        if let Some(edit) = &mut header.edit {
+            self.text("title", &mut edit.title);
+            if let Some(path) = &mut edit.path {
+                self.path(path);
+            }
+        }
     }
 
     fn blocks(&mut self, blocks: &mut [ModelBlock]) {

@@ -5,9 +5,13 @@
 //! for sure is [`Asked::Unknown`], with the reason: a tool is never taken for another that
 //! is called alike and takes other arguments.
 
+mod find;
+
 use std::time::Duration;
 
 use serde_json::Value;
+
+pub use find::{Find, Sought};
 
 use super::{Hunk, Occurrences, Patch, Tabs};
 
@@ -50,6 +54,8 @@ pub enum Asked {
         /// How they are shown.
         form: Shown,
     },
+    /// A search for files.
+    Find(Find),
     /// A command.
     Run(Command),
     /// Something that cannot be answered from a tree.
@@ -135,6 +141,12 @@ pub enum Unanswerable {
     /// It lists files in an order that depends on times.
     #[error("the order of its answer is not known from files")]
     Order,
+    /// It has options that change its answer in a way that is not written down here.
+    #[error("what its options mean is not known here")]
+    Options,
+    /// The versions of a tool answer it in different ways.
+    #[error("the versions of this tool answer it in different ways")]
+    Versions,
     /// It changes a file in a way that is not written down here.
     #[error("what it makes of a file is not known from its arguments")]
     Form,
@@ -161,6 +173,8 @@ impl Asked {
                 .or_else(|| arguments.as_str())
                 .map(|patch| Self::Patch(patch.to_owned())),
             "Read" | "read_file" | "cat" | "view" => read(arguments),
+            "Glob" => return find(Find::names(arguments)),
+            "Grep" => return find(Find::lines(arguments)),
             "Bash" | "bash" | "sh" | "shell" | "exec" | "exec_command" | "local_shell"
             | "execute_bash" | "execute_command" | "run_shell_command" | "run_command"
             | "run_terminal_cmd" | "terminal" => return run(arguments),
@@ -177,7 +191,7 @@ impl Asked {
             | Self::Editor { path, .. }
             | Self::Read { path, .. } => vec![path.clone()],
             Self::Patch(text) => Patch::parse(text).map_or_else(|_| Vec::new(), paths_of),
-            Self::Run(_) | Self::Unknown(_) => Vec::new(),
+            Self::Find(_) | Self::Run(_) | Self::Unknown(_) => Vec::new(),
         }
     }
 }
@@ -190,14 +204,16 @@ fn paths_of(patch: Patch) -> Vec<String> {
     paths.collect()
 }
 
+fn find(found: Option<Find>) -> Asked {
+    found.map_or(Asked::Unknown(Unanswerable::Options), Asked::Find)
+}
+
 fn unanswerable(name: &str) -> Unanswerable {
     match name {
         "Task" | "Agent" => Unanswerable::Agent,
         "BashOutput" | "KillBash" | "KillShell" | "TaskOutput" | "TaskStop" | "write_stdin"
         | "AgentOutputTool" | "Monitor" => Unanswerable::Background,
-        "Glob" | "Grep" | "LS" | "glob" | "grep" | "list_directory" | "search_file_content" => {
-            Unanswerable::Order
-        }
+        "LS" | "glob" | "grep" | "list_directory" | "search_file_content" => Unanswerable::Order,
         "NotebookEdit" | "NotebookRead" => Unanswerable::Form,
         "AskUserQuestion" | "ExitPlanMode" | "EnterPlanMode" | "exit_plan_mode" | "TodoWrite"
         | "TodoRead" | "update_plan" | "think" | "finish" => Unanswerable::Person,

@@ -30,7 +30,7 @@ use super::terminal::{self, Terminal, TerminalError};
 use super::view;
 use super::worker::{Runs, Worker};
 use crate::cli::{CommandEnd, RunningCommand};
-use crate::debugger::{Rest, WorkbenchConfig};
+use crate::debugger::{ForkGround, Rest};
 use crate::text::SafeText;
 
 /// How the screen is opened.
@@ -83,7 +83,7 @@ pub fn run(
     let keyboard = Keyboard::spawn(keys, telling(&tell, Happening::Typed))?;
     let drill = Drill::from_environment();
     let runs = runs.into();
-    let workbench = runs.workbench.clone();
+    let ground = runs.ground.clone();
     let worker = spawn_worker(runs, rest, &tell, drill)?;
     let stop_command = match options.command {
         None => None,
@@ -98,7 +98,7 @@ pub fn run(
         app: App::new(options.app),
         pace: Pace::new(Instant::now()),
         worker,
-        workbench,
+        ground,
         keyboard,
         editor: Editor::from_environment(),
         stop_command,
@@ -184,8 +184,8 @@ struct Session {
     app: App,
     pace: Pace,
     worker: Worker,
-    /// What the calls of a fork are answered with.
-    workbench: Option<WorkbenchConfig>,
+    /// What forks are made with.
+    ground: Option<ForkGround>,
     keyboard: Keyboard,
     editor: Editor,
     drill: Option<Drill>,
@@ -367,7 +367,7 @@ impl Session {
     /// a thread of its own: it may still have something to keep.
     fn show(&mut self, opened: &OpenedRun) -> io::Result<()> {
         let (run, rest) = opened.take();
-        let runs = Runs::alone(run).with_workbench(self.workbench.clone());
+        let runs = Runs::alone(run).with_ground(self.ground.clone());
         let worker = spawn_worker(runs, rest, &self.tell, self.drill)?;
         let before = std::mem::replace(&mut self.worker, worker);
         let end = move || drop(before);

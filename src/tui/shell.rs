@@ -67,7 +67,7 @@ impl Screen for TerminalScreen {
 
 /// The run, and the one it is held against.
 fn runs(debugger: Debugger, start: &mut Start) -> Runs {
-    let runs = Runs::from(debugger).with_workbench(start.workbench.take());
+    let runs = Runs::from(debugger).with_ground(start.ground.take());
     let against = start.against.as_mut();
     match against.map(|against| against.run.take()) {
         None => runs,

@@ -2,6 +2,8 @@
 //! edit, then the edit, and behind it nobody, or an endpoint that was named.
 
 use std::fs;
+use std::io::Write as _;
+use std::net::TcpListener;
 use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
@@ -126,6 +128,41 @@ fn behind_the_edit_a_named_endpoint_may_answer() {
     assert!(run.stderr().contains("And now live."), "{}", run.stderr());
     assert_eq!(live.asked.load(Ordering::SeqCst), 1, "only behind the edit");
     assert_eq!(model.asked.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn a_compressed_answer_behind_the_edit_is_one_as_any_other() {
+    let Some((world, _model)) = recorded() else {
+        return;
+    };
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&stream(&[json!({"text": "And now live."})]))
+        .unwrap();
+    let body = gzip.finish().unwrap();
+    let live = Model::saying(vec![(body, "content-encoding: gzip\r\n")]);
+    let address = format!("anthropic={}", live.address);
+    let run = fork(&world, &["--json", "--live", &address], "Write.");
+    assert_eq!(vias(&made(&run)).last(), Some(&"live"));
+    assert!(run.stderr().contains("And now live."), "{}", run.stderr());
+    check_whole(&world, "fork.jsonl");
+    let said = events(&world, "fork.jsonl");
+    let last = said.iter().rfind(|event| event["kind"] == "model.response");
+    assert_eq!(last.unwrap()["blocks"][0]["text"], "And now live.");
+}
+
+#[test]
+fn an_agent_whose_time_is_up_is_ended() {
+    let Some((world, _model)) = recorded() else {
+        return;
+    };
+    // It takes the request, and never answers.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("anthropic=http://{}", silent.local_addr().unwrap());
+    let options = ["--json", "--live", &address, "--timeout", "2"];
+    let fork = made(&fork(&world, &options, "Write."));
+    assert_eq!(fork["stopped"]["why"], "time-up", "{fork:#}");
+    assert!(vias(&fork).contains(&"edit"), "{fork:#}");
+    check_whole(&world, "fork.jsonl");
 }
 
 #[test]

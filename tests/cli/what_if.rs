@@ -10,7 +10,7 @@ use super::commands;
 use super::world::{World, project};
 
 /// A tape of these events, each with its `seq`.
-fn tape(world: &World, events: &[Value]) {
+pub(super) fn tape(world: &World, events: &[Value]) {
     let header = json!({"seq": 0, "kind": "tape", "format": 1, "root": "/work",
         "id": "018f3a5c-7e00-7000-8000-0000000000aa"});
     let mut text = format!("{header}\n");
@@ -23,7 +23,7 @@ fn tape(world: &World, events: &[Value]) {
     world.put("run.jsonl", text);
 }
 
-fn said(call: &str, text: &str, calls: &[(&str, &str, Value)]) -> Value {
+pub(super) fn said(call: &str, text: &str, calls: &[(&str, &str, Value)]) -> Value {
     let mut blocks = vec![json!({"type": "text", "text": text})];
     for (id, name, args) in calls {
         blocks.push(json!({"type": "tool_call", "name": name, "call": id, "args": args}));
@@ -31,15 +31,15 @@ fn said(call: &str, text: &str, calls: &[(&str, &str, Value)]) -> Value {
     json!({"kind": "model.response", "call": call, "blocks": blocks, "outcome": "ok"})
 }
 
-fn called(id: &str, name: &str, args: Value) -> Value {
+pub(super) fn called(id: &str, name: &str, args: Value) -> Value {
     json!({"kind": "tool.call", "call": id, "name": name, "args": args})
 }
 
-fn returned(id: &str, output: &str) -> Value {
+pub(super) fn returned(id: &str, output: &str) -> Value {
     json!({"kind": "tool.result", "call": id, "outcome": "ok", "output": output})
 }
 
-fn wrote(id: &str, path: &str, text: &str) -> Value {
+pub(super) fn wrote(id: &str, path: &str, text: &str) -> Value {
     let hash = blake3::hash(text.as_bytes());
     json!({"kind": "fs.write", "call": id, "path": path, "mode": "644",
         "blob": format!("b3:{hash}"), "len": text.len(), "enc": "text", "text": text})
@@ -100,13 +100,13 @@ fn what_if(world: &World) {
 
 /// Makes a fork; what it says of itself.
 #[track_caller]
-fn fork(world: &World, words: &str) -> Value {
+pub(super) fn fork(world: &World, words: &str) -> Value {
     let run = world.type_in(&format!("fork run.jsonl{words} --json"));
     assert_eq!(run.code(), 0, "{}", run.stderr());
     serde_json::from_str(&run.stdout()).unwrap()
 }
 
-fn vias(fork: &Value) -> Vec<&str> {
+pub(super) fn vias(fork: &Value) -> Vec<&str> {
     let steps = fork["steps"].as_array().unwrap().iter();
     steps.map(|step| step["via"].as_str().unwrap()).collect()
 }

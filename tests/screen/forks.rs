@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use jukebox::debugger::{Debugger, OpenOptions, Places, Source, WorkbenchConfig};
+use jukebox::debugger::{
+    Debugger, ForkGround, OpenOptions, Places, SecretSource, Source, WorkbenchConfig,
+};
 use jukebox::tui::app::AppOptions;
 use jukebox::tui::effect::Effect;
 use jukebox::tui::event::Event;
@@ -17,6 +19,9 @@ use crate::{SIZES, Screen, demo};
 /// Another answer of the model: it writes a file, and asks for nothing that has to be run.
 const WRITES: &str = "== text\nI write a note.\n\n== call Write\n\
                       {\"path\": \"note.txt\", \"content\": \"a note\"}\n";
+
+/// The value of a variable that is named like a secret.
+const SECRET: &str = "violet-mountain-42-K";
 
 /// A copy of a demo run in a directory of its own, on the screen.
 struct World {
@@ -42,34 +47,42 @@ fn world_with(program: &Path, columns: u16, rows: u16) -> World {
         ..OpenOptions::default()
     };
     let run = Debugger::open(Source::Path(tape), &options).unwrap();
-    let screen = screen_on(run, Some(workbench(place, program)), columns, rows);
+    let screen = screen_on(run, Some(ground(&place, program)), columns, rows);
     World { directory, screen }
-}
-
-fn workbench(place: PathBuf, program: &Path) -> WorkbenchConfig {
-    WorkbenchConfig {
-        place,
-        program: program.to_owned(),
-        home: None,
-        hidden: Vec::new(),
-        environment: Vec::new(),
-        root: None,
-        keeps_directory: false,
-        timeout: Duration::from_mins(1),
-    }
 }
 
 fn screen_on(
     run: Debugger,
-    workbench: Option<WorkbenchConfig>,
+    ground: Option<ForkGround>,
     columns: u16,
     rows: u16,
 ) -> Screen<InlineWorker> {
-    let runs = Runs::from(Arc::new(RwLock::new(run))).with_workbench(workbench);
+    let runs = Runs::from(Arc::new(RwLock::new(run))).with_ground(ground);
     let worker = InlineWorker::new(runs);
     let mut screen = Screen::on(worker, AppOptions::default(), columns, rows);
     screen.keys(": 1 6 Enter");
     screen
+}
+
+/// What forks are made with in this place, where a value is called a secret.
+fn ground(place: &Path, program: &Path) -> ForkGround {
+    ForkGround {
+        workbench: WorkbenchConfig {
+            place: place.to_owned(),
+            program: program.to_owned(),
+            home: None,
+            hidden: Vec::new(),
+            environment: Vec::new(),
+            root: None,
+            keeps_directory: false,
+            timeout: Duration::from_mins(1),
+        },
+        secrets: SecretSource {
+            configuration: None,
+            variables: vec![("MY_TOKEN".into(), SECRET.into())],
+            state: Some(place.join("state")),
+        },
+    }
 }
 
 impl World {
@@ -124,6 +137,23 @@ fn an_altered_answer_is_shown_then_made_and_stands_beside_the_run() {
     world.type_text(WRITES);
     world.screen.keys("Ctrl-s Y q");
     assert_eq!(world.forks().len(), 2);
+}
+
+#[test]
+fn what_is_typed_into_a_fork_is_written_without_secrets() {
+    let mut world = world(120, 40);
+    world.screen.keys("f");
+    world.type_text(&WRITES.replace("a note\"}", &format!("{SECRET}\"}}")));
+    world.screen.keys("Ctrl-s Y");
+    world.screen.shows("1 edited, 1 re-run");
+    let [fork] = &world.forks()[..] else {
+        panic!("{:?}", world.forks());
+    };
+    let text = fs::read_to_string(fork).unwrap();
+    assert!(
+        !text.contains(SECRET) && text.contains("[REDACTED:1]"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -244,7 +274,7 @@ fn a_fork_that_cannot_be_made_says_what_is_safe_and_keeps_what_was_written() {
     let place = tempfile::tempdir().unwrap();
     let open = |source| Debugger::open(source, &OpenOptions::default()).unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_jukebox"));
-    let bench = || workbench(place.path().to_owned(), program);
+    let bench = || ground(place.path(), program);
     for (columns, rows) in SIZES.into_iter().filter(|(columns, _)| *columns >= 60) {
         let cases = [
             // It is in no file, and there is no place for one.

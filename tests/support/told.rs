@@ -1,8 +1,9 @@
 //! All that can be asked of a tape and its files, as text to compare.
 
-use jukebox::model::{Cursor, Kind};
+use jukebox::model::{BlobHash, Cursor, Kind};
 use jukebox::state::State;
 use jukebox::tape::Tape;
+use jukebox::tape::wire::RawHead;
 
 /// What a tape and its files say, a line for each question.
 pub(crate) fn told(tape: &Tape, state: &State) -> Vec<String> {
@@ -29,7 +30,7 @@ pub(crate) fn told(tape: &Tape, state: &State) -> Vec<String> {
     for position in 0..index.events.len() {
         let names = |kind: Kind| kind.is_file_change() || kind == Kind::Blob;
         if index.events.kind(position).is_some_and(names)
-            && let Ok(Ok(Some(hash))) = tape.with_head(position, |head| head.blob_hash())
+            && let Ok(Ok(Some(hash))) = tape.with_head(position, hash_of)
         {
             let id = index.blobs.find(&hash);
             let place = id.and_then(|id| index.blobs.position(id));
@@ -47,4 +48,8 @@ pub(crate) fn told(tape: &Tape, state: &State) -> Vec<String> {
         }
     }
     told
+}
+
+fn hash_of(head: &RawHead<'_>) -> Option<BlobHash> {
+    head.blob_hash()
 }

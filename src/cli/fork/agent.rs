@@ -2,19 +2,18 @@
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
 use super::super::arguments::Looked;
-use super::super::configuration::ConfigArgs;
 use super::super::environment::Environment;
 use super::super::failure::{Answer, Failure};
 use super::super::interrupt::Interrupt;
 use super::super::output::{Output as Out, Style, pass_on_error, warn};
 use super::super::record::{own_upstream, upstream};
 use super::super::txn;
-use super::{Args, print};
+use super::{Args, TIMEOUT_OF_AGENT, print};
 use crate::debugger::{
     AgentFailure, AgentForked, Altered, Api, ChangeRow, ForkAgent, ForkEdit, ForkPlan, ForkThen,
     Said, StepOutput, Upstream,
@@ -33,8 +32,6 @@ pub(super) struct AgentArgs {
     /// Hand over this variable of the environment to the agent, too
     #[arg(long, value_name = "NAME")]
     env: Vec<OsString>,
-    #[command(flatten)]
-    config: ConfigArgs,
     /// The agent and its arguments
     #[arg(last = true, value_name = "CMD")]
     pub(super) command: Vec<OsString>,
@@ -83,7 +80,7 @@ impl Args {
             }
             return Ok(Answer::Yes);
         }
-        let mut options = self.options(ForkThen::Stop, around)?;
+        let mut options = self.options(looked, ForkThen::Stop, around)?;
         let named = around.variables.iter();
         let named = named.filter(|(name, _)| self.agent.env.contains(name));
         let environment = &mut options.workbench.environment;
@@ -95,7 +92,7 @@ impl Args {
             live,
             registry: txn::registry(around)?,
             now: now.map_or(0, |now| now.as_secs()),
-            redacting: Some(self.agent.config.redacting(around, None)?),
+            timeout: self.timeout.map_or(TIMEOUT_OF_AGENT, Duration::from_secs),
         };
         let interrupt = Interrupt::arm();
         let mut sink = |said: Said<'_>| {

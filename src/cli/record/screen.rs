@@ -67,7 +67,7 @@ impl OnScreen<'_> {
             has_colors: self.colors.allows(around, true),
             theme: None,
             has_mouse: true,
-            workbench: fork::workbench(around),
+            ground: fork::ground(around),
             command: Some(RunningCommand {
                 end,
                 stop: Box::new(interrupt.asking()),

@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::super::begun::Begun;
 use super::super::command::{CommandOptions, CommandRun, LeftRun};
@@ -16,7 +17,7 @@ use super::super::models::{OtherAnswer, Prepared};
 use super::super::sandbox::Backend;
 use super::super::{
     Cause, ChangeList, CheckoutError, CheckoutOptions, CommandError, Debugger, Divergence, Exit,
-    ModelReport, OpenOptions, Redacting, Said, Source, Upstream,
+    ModelReport, OpenOptions, Said, Source, Upstream,
 };
 use super::{Altered, ForkEdit, ForkFailure, ForkOptions, Forked, ForkedStep, Stopped};
 use crate::model::{BlockKind, Cursor, Kind, ModelBlock, Parent, Via};
@@ -38,8 +39,8 @@ pub struct ForkAgent {
     pub registry: Registry,
     /// The time: seconds since 1970.
     pub now: u64,
-    /// What is taken out before anything is written; `None`: nothing.
-    pub redacting: Option<Redacting>,
+    /// After how long it is ended.
+    pub timeout: Duration,
 }
 
 /// A fork that an agent went on with.
@@ -132,7 +133,7 @@ impl Debugger {
         let tape = (&self.tape, Path::new(&self.name));
         let models = Prepared::fork(tape, other, &options.volatile, seen);
         let models = models.map_err(|error| AgentFailure::Command(error.into()))?;
-        let described = self.described(edit, THEN);
+        let described = self.described(edit, THEN, options.redacting.as_ref());
         let (link, parent) = self.whole_parent()?;
         let path = self.place_for_fork(&parent, options.out.as_deref())?;
         let left = LeftRun {
@@ -156,9 +157,9 @@ impl Debugger {
             arguments: agent.arguments,
             environment: options.workbench.environment.clone(),
             input: None,
-            timeout: None,
+            timeout: Some(agent.timeout),
             models: None,
-            redacting: agent.redacting,
+            redacting: options.redacting.clone(),
         };
         let begun = Begun::at(path.clone());
         let mut run = CommandRun::begin_with(command, Some(models), Some(left))
@@ -189,7 +190,8 @@ impl Debugger {
         let stopped = match exit.cause {
             _ if models.behind > 0 => Stopped::ModelMustSpeak(None),
             Cause::Itself => Stopped::TurnEnded,
-            _ => Stopped::BrokenOff,
+            Cause::Timeout => Stopped::TimeUp(agent.timeout),
+            Cause::Asked => Stopped::BrokenOff,
         };
         let files = self.files_at_edit(edit, first, &run);
         let steps = run.labelled_steps();

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::super::{Debugger, Spot};
 use crate::model::{Cursor, FileChange, TapePath};
 use crate::replay::fork::{Ran, Sees, ToolAnswer, ToolResponder};
-use crate::replay::workbench::{Call, Workbench, WorkbenchConfig, WorkbenchError};
-use crate::tools::{Asked, Hunk, Patch};
+use crate::replay::workbench::{Call, Words, Workbench, WorkbenchConfig, WorkbenchError};
+use crate::tools::{Asked, Find, Hunk, Patch};
 
 /// Answers calls on the files of a place of a run, and of what was changed since.
 pub(super) struct Bench<'a> {
@@ -69,6 +69,21 @@ impl Debugger {
                 let paths: Result<Vec<TapePath>, _> = paths.map(named).collect();
                 paths.map_or(Sees::World, Sees::Paths)
             }
+            Asked::Find(find) => {
+                let (Find::Names { path, .. } | Find::Lines { path, .. }) = find;
+                let path = path.as_deref().map(named);
+                match path {
+                    // What is passed over is said in files that may lie above.
+                    Some(Ok(path)) if !path.is_outside() => {
+                        let above = std::iter::successors(path.parent(), TapePath::parent);
+                        let rules = above.filter_map(|above| above.join(b".gitignore").ok());
+                        let top = TapePath::new(".gitignore").ok();
+                        let rules: Vec<TapePath> = rules.chain(top).collect();
+                        Sees::Paths(std::iter::once(path).chain(rules).collect())
+                    }
+                    _ => Sees::Files,
+                }
+            }
             Asked::Run(_) => Sees::Files,
             Asked::Unknown(_) => Sees::World,
         }
@@ -119,6 +134,7 @@ impl ToolResponder for Bench<'_> {
                     changes: answer.changes,
                     needs_network: answer.needs_network,
                     duration: answer.duration,
+                    has_any_order: answer.words == Words::AnyOrder,
                 })
             }
             Ok(Err(why)) => ToolAnswer::NotAttempted(why.to_string()),

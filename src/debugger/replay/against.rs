@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::super::Debugger;
 use super::super::compare::row_of_leaf;
-use super::{Reason, Verdict, VolatileSort};
+use super::{Reason, Verdict};
 use crate::capture::IgnoreRules;
 use crate::checkout::Item;
 use crate::model::{
     Body, ChangeKind, Content, Cursor, EntryKind, Kind, Outcome, TapePath, WallTime,
 };
+use crate::replay::request::VolatileParts;
 use crate::replay::workbench::{Answer, Call, Tree, Words, Workbench};
 use crate::replay::{CallContent, FileAfter, Leaf, Standing, Volatile, leaves_of_answer, reasons};
 use crate::state::{ContentRef, FileState};
@@ -80,8 +81,8 @@ impl Recorded {
 /// What counts when an answer is held against the tape.
 #[derive(Debug, Default)]
 pub(super) struct Terms {
-    /// The volatile parts that do not.
-    pub(super) volatile: Vec<VolatileSort>,
+    /// The parts that do not.
+    pub(super) volatile: VolatileParts,
     /// Files that the tape leaves out because these rules name them.
     rules: Option<IgnoreRules>,
     /// The tape leaves out what is called `.git`.
@@ -106,7 +107,7 @@ impl Terms {
 impl Debugger {
     /// What counts, by what the header says that the tape covers. The rules are those of the
     /// files that stood there when the run began.
-    pub(super) fn terms(&self, volatile: Vec<VolatileSort>, start: &Tree<'_>) -> Terms {
+    pub(super) fn terms(&self, volatile: VolatileParts, start: &Tree<'_>) -> Terms {
         let covers = &self.header.covers;
         let ignored = covers.get("ignored").and_then(serde_json::Value::as_str);
         let rules = ignored.filter(|words| words.starts_with("by ")).map(|_| {
@@ -209,12 +210,16 @@ impl Debugger {
             aside.push("output: its words are the tool's own");
             was.output = None;
         }
+        if answer.words == Words::AnyOrder && answer.output.lines().nth(1).is_some() {
+            aside.push("output: the order of its lines is by times");
+        }
         let root = self.header.root.as_deref();
         let seen = bench.seen_at().map(|seen| seen.to_string_lossy());
-        let left = Volatile::new(root).only(&terms.volatile);
-        let right = Volatile::new(seen.as_deref().or(root)).only(&terms.volatile);
+        let left = Volatile::new(root).only(terms.volatile.sorts());
+        let right = Volatile::new(seen.as_deref().or(root)).only(terms.volatile.sorts());
         let trims = self.keeps_directory();
-        let found = leaves_of_answer((&was, &left), answer, (is, &right), trims);
+        let mut found = leaves_of_answer((&was, &left), answer, (is, &right), trims);
+        found.retain(|leaf| !terms.volatile.has(&place_of(leaf)));
         if found.is_empty() {
             let how = answer.how;
             return Verdict::Reproduced { how, aside };
@@ -315,6 +320,14 @@ impl Debugger {
             }
         }
         leaf
+    }
+}
+
+/// The place of a leaf, as a JSON pointer names it: a line is of its text.
+fn place_of(leaf: &Leaf) -> Vec<&str> {
+    match leaf.name.strip_prefix("files.") {
+        Some(path) => vec!["files", path],
+        None => vec![leaf.name.split([',', '.', '[']).next().unwrap_or_default()],
     }
 }
 

@@ -58,13 +58,25 @@ impl Engine<'_> {
     /// led to it is as it was recorded.
     pub(super) fn answer(&mut self, open: Open, is_same_request: bool) -> Flow {
         if self.can_take(&open, is_same_request) {
+            self.outward.use_up(open.recorded.call.as_deref());
             self.take_recorded(open, Via::Recorded)?;
             return Ok(None);
         }
         let (tool, arguments) = open.asked();
         let tool = tool.to_owned();
+        let is_outward = self.tools.sees(&tool, arguments) == Sees::World;
+        if is_outward && let Some(recorded) = self.outward.take(&open.event.body) {
+            self.take_outward(open, recorded)?;
+            return Ok(None);
+        }
+        let (_, arguments) = open.asked();
         let answer = if open.recorded.has_effects {
-            let why = "it did something outside the files, which is not done again";
+            let why = "it did something outside the files, which is not done again; only the \
+                       same request has an answer";
+            ToolAnswer::NotAttempted(why.to_owned())
+        } else if is_outward && self.outward.is_of(&tool) {
+            let why = "it asks for something outside the files that was not recorded, or no more \
+                       often; nothing is sent";
             ToolAnswer::NotAttempted(why.to_owned())
         } else if open.recorded.has_agents {
             ToolAnswer::NotAttempted("another agent worked for it".to_owned())
@@ -101,6 +113,11 @@ impl Engine<'_> {
                 ..
             }
         );
+        let call = open.recorded.call.as_deref();
+        if open.recorded.has_effects && call.is_some() && !self.outward.has(call) {
+            // The same was asked before, and has that answer.
+            return false;
+        }
         if open.recorded.has_agents {
             // It said what the agents that worked for it came to, and they were followed.
             return is_same_request && self.conversation.is_empty();
@@ -147,8 +164,33 @@ impl Engine<'_> {
         self.copy(result, Some(via))
     }
 
+    /// Takes what the parent holds of another call that asked for the same.
+    fn take_outward(&mut self, mut open: Open, recorded: Recorded) -> Result<(), ForkError> {
+        self.unlike.one_sided(&open.recorded.changes());
+        for scope in open.recorded.suspects() {
+            self.unlike.suspect(scope);
+        }
+        let agent = open.event.head.agent.clone();
+        let miss = match (&open.recorded.result, &recorded.result) {
+            (Some(old), Some(new)) => self.result_miss(&old.body, &new.body),
+            _ => None,
+        };
+        self.differ(agent, miss.as_ref());
+        open.recorded = recorded;
+        self.take_recorded(open, Via::Recorded)
+    }
+
     /// Takes what a tool did when it ran.
-    pub(super) fn take_ran(&mut self, open: Open, ran: Ran) -> Result<(), ForkError> {
+    pub(super) fn take_ran(&mut self, open: Open, mut ran: Ran) -> Result<(), ForkError> {
+        let mut has_other_order = ran.has_any_order && ran.output.lines().nth(1).is_some();
+        if has_other_order
+            && let Some(Body::ToolResult { output, .. }) =
+                open.recorded.result.as_ref().map(|event| &event.body)
+            && is_same_lines(output, &ran.output)
+        {
+            ran.output.clone_from(output);
+            has_other_order = false;
+        }
         let of_call = open.event.head.clone();
         let agent = of_call.agent.clone();
         if !open.is_written {
@@ -163,6 +205,15 @@ impl Engine<'_> {
             let mut event = Event::new(Body::File(change));
             event.head = lane(&of_call);
             self.put(event)?;
+        }
+        if has_other_order {
+            let text = "its lines are in the order of their names; the tool's own is by times, \
+                        which no tape holds";
+            let mut note = Event::new(Body::Note {
+                text: text.to_owned(),
+            });
+            note.head = lane(&of_call);
+            self.put(note)?;
         }
         let body = result(ran.outcome, ran.exit, ran.output, ran.duration);
         let miss = open
@@ -240,6 +291,16 @@ impl Engine<'_> {
             }
         }
     }
+}
+
+/// Whether two texts have the same lines, in whatever order.
+fn is_same_lines(one: &str, two: &str) -> bool {
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    sorted(one) == sorted(two)
 }
 
 /// Takes what a turn holds of a call; the rest of the turn.

@@ -1,21 +1,20 @@
 //! How a fork goes on behind its edit: along the parent while that answers, by itself where
 //! it does not.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use serde_json::Value;
 
+use super::outward::Outward;
 use super::unlike::Unlike;
 use super::walk::{Recorded, Walk};
 use super::writing::{is_of_calls, named, response, value};
-use super::{
-    Answered, Change, Fork, ForkError, Line, Place, Report, Stopped, Then, ToolResponder, Wanted,
-};
+use super::{Answered, Change, Fork, ForkError, Place, Report, Stopped, Then, ToolResponder};
 use crate::model::{BlockKind, Body, Event, FileOp, Kind, ModelBlock, Via};
 use crate::replay::document::Output;
 use crate::replay::request::{self, Miss, VolatileParts};
-use crate::tape::{BlobSource, Recorder};
+use crate::tape::{BlobSource, Recorder, http_frame};
 
 /// Makes a fork to its end: writes what comes behind its header, and why it ended.
 pub fn run(fork: Fork<'_>) -> Result<Report, ForkError> {
@@ -28,6 +27,7 @@ pub fn run(fork: Fork<'_>) -> Result<Report, ForkError> {
         tools,
         then,
         volatile,
+        outward,
         tell,
     } = fork;
     let open = Open::of(&place.open);
@@ -46,8 +46,10 @@ pub fn run(fork: Fork<'_>) -> Result<Report, ForkError> {
         place,
         conversation: BTreeMap::new(),
         unlike: Unlike::default(),
+        outward: Outward::new(outward),
         open,
-        request: None,
+        asked: Vec::new(),
+        turn: None,
         new_calls: 0,
         report: Report {
             answers: Vec::new(),
@@ -73,10 +75,10 @@ pub(super) struct Open {
 impl Open {
     pub(super) fn new(event: Event) -> Self {
         Self {
+            recorded: Recorded::of(&event),
             event,
             is_written: false,
             has_begun: false,
-            recorded: Recorded::default(),
         }
     }
 
@@ -125,9 +127,12 @@ pub(super) struct Engine<'a> {
     /// The agents whose conversation is another than in the parent, and what differed first.
     pub(super) conversation: BTreeMap<Option<String>, Miss>,
     pub(super) unlike: Unlike,
+    pub(super) outward: Outward,
     pub(super) open: Vec<Open>,
-    /// A request of the parent, until its answer is taken.
-    pub(super) request: Option<Event>,
+    /// A request of the parent, and what its exchange says, until its answer is taken.
+    pub(super) asked: Vec<Event>,
+    /// The call of the parent's turn that was taken last.
+    pub(super) turn: Option<String>,
     pub(super) new_calls: u32,
     pub(super) report: Report,
     pub(super) is_broken_off: bool,
@@ -265,9 +270,16 @@ impl Engine<'_> {
                         open.recorded.take(event);
                     }
                 }
+                (Body::Other { .. }, None) if self.is_exchange(&event) => {
+                    if event.head.call == self.turn {
+                        self.copy(event, None)?;
+                    } else {
+                        self.asked.push(event);
+                    }
+                }
                 (Body::ModelRequest { .. }, _) => {
                     if !self.differs(agent.as_ref()) {
-                        self.request = Some(event);
+                        self.asked = vec![event];
                     } else if !self.assumes() {
                         return self.speak(agent, true);
                     }
@@ -315,11 +327,16 @@ impl Engine<'_> {
 
     /// Takes an answer of the model as the parent holds it.
     pub(super) fn take_response(&mut self, event: Event, via: Via) -> Result<(), ForkError> {
-        if let Some(request) = self.request.take()
-            && request.head.agent == event.head.agent
-            && via == Via::Recorded
-        {
-            self.copy(request, None)?;
+        let asked = std::mem::take(&mut self.asked);
+        let is_of_it = asked
+            .first()
+            .is_some_and(|asked| asked.head.agent == event.head.agent);
+        self.turn = None;
+        if is_of_it && via == Via::Recorded {
+            self.turn.clone_from(&event.head.call);
+            for event in asked {
+                self.copy(event, None)?;
+            }
         }
         if let Body::ModelResponse { blocks, .. } = &event.body
             && via == Via::Recorded
@@ -328,6 +345,15 @@ impl Engine<'_> {
             self.place.asked.extend(calls);
         }
         self.copy(event, Some(via))
+    }
+
+    /// Whether an event tells what an agent and its model said to each other in the turn that
+    /// is taken.
+    fn is_exchange(&self, event: &Event) -> bool {
+        let asked = self.asked.first().map(|asked| &asked.head.call);
+        let call = &event.head.call;
+        let is_of_turn = call.is_some() && (asked == Some(call) || self.turn == *call);
+        is_of_turn && http_frame(event).is_some()
     }
 
     /// A change of the parent that no call explains.
@@ -380,80 +406,6 @@ impl Engine<'_> {
             Some(_) => self.follow(),
             None => Ok(Stopped::TurnEnded),
         }
-    }
-
-    /// The model must speak, or, where its turn has ended, the user: whoever speaks does, to
-    /// their last word.
-    pub(super) fn speak(
-        &mut self,
-        agent: Option<String>,
-        mut has_calls: bool,
-    ) -> Result<Stopped, ForkError> {
-        loop {
-            if self.is_broken_off {
-                return Ok(Stopped::BrokenOff);
-            }
-            let Then::Speaker(speaker) = &mut self.then else {
-                if has_calls {
-                    return self.nobody_speaks(agent, None);
-                }
-                return Ok(Stopped::TurnEnded);
-            };
-            let via = speaker.via();
-            if !has_calls {
-                let is_prompted = agent.is_none() && speaker.has(Wanted::Prompt);
-                let Some(Line::Prompt(text)) = is_prompted
-                    .then(|| speaker.next(Wanted::Prompt).ok())
-                    .flatten()
-                else {
-                    return Ok(Stopped::TurnEnded);
-                };
-                let mut event = self.own(Body::Prompt {
-                    role: "user".to_owned(),
-                    text,
-                    attachments: Vec::new(),
-                });
-                event.head.via = Some(via);
-                self.answer_with(event, None)?;
-                has_calls = true;
-                continue;
-            }
-            let mut blocks = match speaker.next(Wanted::Response) {
-                Ok(Line::Response(blocks)) => blocks,
-                Ok(_) => return self.nobody_speaks(agent, None),
-                Err(why) => return self.nobody_speaks(agent, Some(why)),
-            };
-            self.name_calls(&mut blocks);
-            let mut event = self.own(response(None, blocks.clone(), None));
-            event.head.agent.clone_from(&agent);
-            event.head.via = Some(via);
-            self.answer_with(event, None)?;
-            if let Some(stopped) = self.calls(agent.as_ref(), &blocks, VecDeque::new())? {
-                return Ok(stopped);
-            }
-            has_calls = self::has_calls(&blocks);
-        }
-    }
-
-    pub(super) fn nobody_speaks(
-        &mut self,
-        agent: Option<String>,
-        why: Option<String>,
-    ) -> Result<Stopped, ForkError> {
-        let miss = self.conversation.get(&agent).cloned();
-        let mut event = self.own(Body::ModelRequest {
-            model: None,
-            request: None,
-            added: Value::Null,
-        });
-        event.head.agent = agent;
-        event.head.via = Some(Via::Unknown);
-        event.head.title = Some("nobody could answer".to_owned());
-        self.answer_with(event, miss.clone())?;
-        Ok(match why {
-            Some(why) => Stopped::NothingToSay(why),
-            None => Stopped::ModelMustSpeak(miss),
-        })
     }
 
     /// What the parent did and the fork does not.

@@ -15,8 +15,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Speaker, Wanted};
-use crate::model::{BlockKind, ModelBlock, Outcome, Via};
+use super::writing::response;
+use super::{Question, Speaker, Stopped, Turn, Wanted};
+use crate::model::{BlockKind, Event, ModelBlock, Outcome, Via};
+use crate::tape::BlobSource;
 
 /// Answers in order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -187,6 +189,22 @@ fn block(kind: BlockKind, text: String, data: Value) -> ModelBlock {
 }
 
 impl Speaker for Script {
+    fn ask(&mut self, _agent: Option<&str>, _blobs: &dyn BlobSource) -> Result<Question, Stopped> {
+        Ok(Question::default())
+    }
+
+    fn respond(&mut self) -> Result<Turn, Stopped> {
+        let blocks = match self.next(Wanted::Response) {
+            Ok(Line::Response(blocks)) => blocks,
+            Ok(_) => Vec::new(),
+            Err(why) => return Err(Stopped::NothingToSay(why)),
+        };
+        Ok(Turn {
+            events: vec![Event::new(response(None, blocks, None))],
+            stopped: None,
+        })
+    }
+
     fn next(&mut self, wanted: Wanted) -> Result<Line, String> {
         match self.lines.get(self.next) {
             None => Err(format!(

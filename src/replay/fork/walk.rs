@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::io;
 
-use crate::model::{Body, Event, FileChange, Scope};
+use crate::model::{Body, Event, FileChange, Kind, Scope};
+use crate::tape::HTTP;
 
 type Events<'a> = Box<dyn Iterator<Item = io::Result<Event>> + 'a>;
 
@@ -78,9 +79,22 @@ const fn is_edge(body: &Body) -> bool {
     )
 }
 
+/// Whether an event is a frame of a connection to somebody else: any but what a call wrote, and
+/// what models were asked.
+pub fn is_of_connection(event: &Event) -> bool {
+    const OTHERS: [&str; 3] = ["stdout", "stderr", HTTP];
+    let Body::Other { fields, .. } = &event.body else {
+        return false;
+    };
+    let name = fields.get("name").and_then(serde_json::Value::as_str);
+    event.kind() == Kind::StreamFrame && name.is_some_and(|name| !OTHERS.contains(&name))
+}
+
 /// What the tape holds of a call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recorded {
+    /// Its id in the parent.
+    pub(super) call: Option<String>,
     /// What it did to files, what it showed of them, and other events of it, in order.
     pub(super) events: Vec<Event>,
     /// Its result.
@@ -92,13 +106,21 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
+    /// Nothing of this call yet.
+    pub(super) fn of(call: &Event) -> Self {
+        Self {
+            call: call.head.call.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Takes an event of the call.
     pub(super) fn take(&mut self, event: Event) {
         match &event.body {
             Body::ToolResult { .. } => self.result = Some(event),
             Body::AgentStart { .. } => self.has_agents = true,
             Body::Other { kind, .. } => {
-                self.has_effects |= kind.starts_with("effect.");
+                self.has_effects |= kind.starts_with("effect.") || is_of_connection(&event);
                 self.events.push(event);
             }
             _ => self.events.push(event),

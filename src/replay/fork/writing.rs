@@ -4,21 +4,24 @@
 use serde_json::json;
 
 use super::engine::{Engine, has_calls};
-use super::{Answered, ForkError, Report, Stopped};
+use super::{Answered, ForkError, Report, Stopped, Then};
 use crate::model::{
     BlobHash, BlockKind, Body, Content, Event, FileChange, ModelBlock, Outcome, Seq, Via,
 };
 use crate::replay::document::Output;
 use crate::replay::request::Miss;
-use crate::tape::BlobSource as _;
 
 impl Engine<'_> {
     /// An event of the fork's own, in the lane of its edit.
     pub(super) fn own(&self, body: Body) -> Event {
-        let mut event = Event::new(body);
+        self.in_lane(Event::new(body), self.place.agent.as_ref())
+    }
+
+    /// An event of an agent, in the lane of the edit.
+    pub(super) fn in_lane(&self, mut event: Event, agent: Option<&String>) -> Event {
         event.head.branch.clone_from(&self.place.branch);
         event.head.txn.clone_from(&self.place.txn);
-        event.head.agent.clone_from(&self.place.agent);
+        event.head.agent = agent.cloned();
         event
     }
 
@@ -29,6 +32,13 @@ impl Engine<'_> {
             for hash in attachments.clone() {
                 self.carry(&hash)?;
             }
+        }
+        if let Body::ModelRequest {
+            request: Some(hash),
+            ..
+        } = event.body
+        {
+            self.carry(&hash)?;
         }
         if let Body::File(change) = event.body {
             event.body = Body::File(self.carried(change));
@@ -61,7 +71,7 @@ impl Engine<'_> {
 
     /// Puts a content on the tape that an event will name.
     pub(super) fn carry(&mut self, hash: &BlobHash) -> Result<(), ForkError> {
-        if self.recorder.blob(hash).is_err()
+        if !self.recorder.holds(hash)
             && let Ok(bytes) = self.blobs.blob(hash)
         {
             self.put(Event::new(Body::Blob(Content::Bytes(bytes))))?;
@@ -83,7 +93,16 @@ impl Engine<'_> {
         Ok(())
     }
 
-    pub(super) fn put(&mut self, mut event: Event) -> Result<Seq, ForkError> {
+    pub(super) fn put(&mut self, event: Event) -> Result<Seq, ForkError> {
+        self.put_like(event, None)
+    }
+
+    /// Writes an event whose content is much like another one.
+    pub(super) fn put_like(
+        &mut self,
+        mut event: Event,
+        like: Option<BlobHash>,
+    ) -> Result<Seq, ForkError> {
         if let Body::ToolResult { duration, .. } | Body::ModelResponse { duration, .. } =
             &event.body
         {
@@ -92,7 +111,13 @@ impl Engine<'_> {
         event.head.seq = None;
         event.head.step = None;
         event.head.t = Some(self.t);
-        Ok(self.recorder.append(event)?)
+        if let Then::Speaker(speaker) = &mut self.then {
+            speaker.hear(&event);
+        }
+        Ok(match like {
+            Some(like) => self.recorder.append_like(event, like)?,
+            None => self.recorder.append(event)?,
+        })
     }
 
     /// Says on the tape why the fork ended, and waits until it is on disk.

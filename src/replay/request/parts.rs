@@ -20,7 +20,10 @@ const ROOT: &str = "root";
 /// `durations`, `temporary-paths`.
 #[derive(Clone, Debug, Default)]
 pub struct VolatileParts {
+    /// As they were named.
+    words: Vec<String>,
     places: Vec<Vec<String>>,
+    sorts: Vec<VolatileSort>,
     texts: Option<(Volatile, Volatile)>,
 }
 
@@ -40,7 +43,12 @@ impl VolatileParts {
         replayed_root: Option<&str>,
     ) -> Result<Self, UnknownPart> {
         let (mut places, mut sorts, mut has_root) = (Vec::new(), Vec::new(), false);
+        let mut named: Vec<String> = Vec::new();
         for word in words {
+            if named.iter().any(|known| known == word) {
+                continue;
+            }
+            named.push(word.to_owned());
             if let Some(pointer) = word.strip_prefix('/') {
                 let steps = pointer.split('/');
                 let steps = steps.map(|step| step.replace("~1", "/").replace("~0", "~"));
@@ -56,12 +64,38 @@ impl VolatileParts {
         let of = |root: Option<&str>| Volatile::new(root.filter(|_| has_root)).only(&sorts);
         let has_texts = has_root || !sorts.is_empty();
         let texts = has_texts.then(|| (of(recorded_root), of(replayed_root)));
-        Ok(Self { places, texts })
+        Ok(Self {
+            words: named,
+            places,
+            sorts,
+            texts,
+        })
     }
 
     /// Whether nothing is volatile.
     pub const fn is_empty(&self) -> bool {
         self.places.is_empty() && self.texts.is_none()
+    }
+
+    /// The words that name them, each once.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// The sorts of text among them, the directory of the run aside.
+    pub fn sorts(&self) -> &[VolatileSort] {
+        &self.sorts
+    }
+
+    /// Whether a place, or one that holds it, is among them. Its steps are names.
+    pub fn has(&self, steps: &[&str]) -> bool {
+        self.places.iter().any(|place| {
+            let mut steps = steps.iter();
+            place.iter().all(|wanted| {
+                let step = steps.next();
+                step.is_some_and(|step| wanted == "*" || wanted == step)
+            })
+        })
     }
 
     /// Whether a value, or one that holds it, is at such a place.

@@ -33,7 +33,7 @@ pub(super) fn answer(
         Asked::Edit { path, edits: list } => edits.edit(&place.path(path)?, path, list),
         Asked::Editor { path, act, tabs } => edits.editor(&place.path(path)?, path, act, *tabs),
         Asked::Patch(text) => edits.patch(place, text),
-        Asked::Read { .. } | Asked::Run(_) | Asked::Unknown(_) => {
+        Asked::Read { .. } | Asked::Find(_) | Asked::Run(_) | Asked::Unknown(_) => {
             return Err(Unanswerable::Tool.into());
         }
     }?;

@@ -77,7 +77,7 @@ fn failed(why: Refusal, words: &str) -> Answer {
     }
 }
 
-fn answer(output: String) -> Answer {
+pub(super) fn answer(output: String) -> Answer {
     Answer {
         outcome: Outcome::Failed,
         exit: None,

@@ -1,15 +1,17 @@
 //! Beginning a fork: a tape that goes on behind lines of another one.
 //!
-//! What the shared lines say is known of the parent, so that the fork's steps, contents and
-//! calls go on from there: only a few of them are read. The parent is only read.
+//! What the shared lines say is known of the parent, so that the fork's steps, contents, calls
+//! and placeholders go on from there: only a few of them are read. The parent is only read.
 
 use std::path::Path;
 
 use super::clock::Clock;
 use super::files::{Behind, Files};
+use super::resume::{each_telling, remember};
 use super::written::Written;
 use super::{History, RecordError, Recorder, RecorderOptions, Sink, Untimed, sync_new};
 use crate::model::{Header, Parent};
+use crate::tape::Tape;
 
 impl Recorder {
     /// Begins a fork at `path`, with mode 0600, behind the lines that it shares. A file that is
@@ -40,6 +42,16 @@ impl Recorder {
         Ok(recorder)
     }
 
+    /// Takes in the placeholders of a tape from this position on: its events may be copied, and
+    /// each placeholder stands for one secret then, too. Costs one reading of them, if anything
+    /// is taken out at all.
+    pub fn foresee(&mut self, tape: &Tape, first: u32) -> std::io::Result<()> {
+        let Some(redaction) = &mut self.redaction else {
+            return Ok(());
+        };
+        each_telling(tape, first, &mut |event| redaction.foresee(event))
+    }
+
     fn begin_fork<F: Files + 'static>(
         sink: Sink,
         Behind {
@@ -58,7 +70,8 @@ impl Recorder {
             }),
             ..header
         };
-        let mut recorder = Self::begin(sink, header, Clock::Still, options)?;
+        let placeholders = shared.placeholders();
+        let mut recorder = Self::begin(sink, header, placeholders, Clock::Still, options)?;
         let bytes = shared
             .before(&recorder.sink.bytes())
             .map_err(RecordError::Write)?;
@@ -73,6 +86,9 @@ impl Recorder {
         let last = events.len().checked_sub(1);
         let last = last.and_then(|last| events.get(last));
         recorder.last_t = last.map_or(0, |event| event.t);
+        if let Some(redaction) = &mut recorder.redaction {
+            remember(&recorder.tape, redaction).map_err(RecordError::Write)?;
+        }
         Ok(recorder)
     }
 }

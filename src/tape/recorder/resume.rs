@@ -10,9 +10,9 @@ use super::sink::{Sink, open_error};
 use super::written::Scanned;
 use super::{History, RecordError, Recorder, RecorderOptions};
 use crate::model::{Body, Event, Kind, LineHash};
-use crate::tape::Tape;
 use crate::tape::redaction::EventRedaction;
 use crate::tape::scan::ScanEnd;
+use crate::tape::{Tape, TapeBytes};
 
 pub(super) fn resume(path: &Path, options: RecorderOptions) -> Result<Recorder, RecordError> {
     let mut sink = Sink::open(path)?;
@@ -57,14 +57,57 @@ pub(super) fn resume(path: &Path, options: RecorderOptions) -> Result<Recorder, 
 
 /// Takes in which placeholders stand on the tape, and for what.
 pub(in crate::tape) fn remember(tape: &Tape, redaction: &mut EventRedaction) -> io::Result<()> {
-    for position in 0..tape.index.events.len() {
-        let record = tape.record(position)?;
+    each_telling(tape, 0, &mut |event| redaction.remember(event))
+}
+
+/// Gives out each event from this position on that may tell of placeholders. Costs one reading
+/// of them, and little more where none tells.
+pub(super) fn each_telling(
+    tape: &Tape,
+    first: u32,
+    take: &mut dyn FnMut(&Event),
+) -> io::Result<()> {
+    let events = &tape.index.events;
+    let Some(start) = events.get(first).map(|event| event.offset) else {
+        return Ok(());
+    };
+    // Lines of a tape may stand out of order.
+    let start = if first == 0 { 0 } else { start };
+    if !tells_behind(&tape.bytes, start)? {
+        return Ok(());
+    }
+    for position in first..events.len() {
         // Any event may have needed a new one; most need none.
-        if EventRedaction::may_tell(&record) {
-            redaction.remember(&tape.event(position)?);
+        if EventRedaction::may_tell(&tape.record(position)?) {
+            take(&tape.event(position)?);
         }
     }
     Ok(())
+}
+
+/// Whether anything behind this byte tells of placeholders.
+fn tells_behind(bytes: &TapeBytes, mut from: u64) -> io::Result<bool> {
+    // As much as a field's name is looked at twice: it may stand across the border.
+    const BLOCK: usize = 1 << 20;
+    const BORDER: usize = 64;
+    let mut block = vec![0; BLOCK];
+    loop {
+        let mut count = 0;
+        while let Some(rest) = block.get_mut(count..).filter(|rest| !rest.is_empty()) {
+            match bytes.read_at(from + count as u64, rest)? {
+                0 => break,
+                more => count += more,
+            }
+        }
+        let read = block.get(..count).unwrap_or_default();
+        if EventRedaction::may_tell(read) {
+            return Ok(true);
+        }
+        if count <= BORDER {
+            return Ok(false);
+        }
+        from += (count - BORDER) as u64;
+    }
 }
 
 /// Copies the torn bytes to a file beside the tape, and cuts them off.

@@ -14,7 +14,8 @@ fn recorder(on_failure: OnFailure) -> (Recorder, Arc<AtomicUsize>) {
         ..RecorderOptions::default()
     };
     let header = Header::default();
-    let recorder = Recorder::begin(sink, header, Clock::Still, options).unwrap();
+    let recorder =
+        Recorder::begin(sink, header, serde_json::Map::new(), Clock::Still, options).unwrap();
     (recorder, room)
 }
 

@@ -109,6 +109,7 @@ impl Page {
                 "the tape's own answers, though they answer other requests (stale)"
             }
             ForkThen::Script(_) => "the answers of the script",
+            ForkThen::Model(_) => "the model that was named",
         };
         self.tell("then", words, Role::Accent);
         let words = "a new tape beside the run's, or among your own where that is not allowed; \
@@ -243,6 +244,11 @@ const fn next(stopped: &Stopped) -> &'static str {
             "To go on: f again, and Tab before Y, for a script that answers it."
         }
         Stopped::NothingToSay(_) => "To go on: add what is missing to the script, and f again.",
+        Stopped::NotAsked(_) | Stopped::NoAnswer(_) => {
+            "To go on: make the fork again; each asks anew."
+        }
+        Stopped::MostTurns(_) => "To go on: make it again with more --max-turns.",
+        Stopped::TimeUp(_) => "To go on: make it again with a longer --timeout.",
         Stopped::BrokenOff => "What it holds by then stays: T shows, renames or deletes it.",
         Stopped::TurnEnded | Stopped::EndOfTape(_) | Stopped::TransactionEdge => "",
     }

@@ -162,7 +162,7 @@ impl App {
                         self.prompt = Some(Prompt::new(Purpose::Script));
                         ForkThen::Stop
                     }
-                    ForkThen::Script(_) => ForkThen::Stop,
+                    ForkThen::Script(_) | ForkThen::Model(_) => ForkThen::Stop,
                 };
             }
             (Some(ActionId::Close | ActionId::Back), Stage::Shown(_) | Stage::Failed(_))

@@ -77,7 +77,7 @@ impl Answerer {
 
     /// The same, about another run alone.
     pub(super) fn on(&self, run: SharedRun) -> Self {
-        let runs = Runs::alone(run).with_workbench(self.runs.workbench.clone());
+        let runs = Runs::alone(run).with_ground(self.runs.ground.clone());
         Self::new(runs, Arc::default())
     }
 

@@ -3,6 +3,7 @@
 //! The run is read as long as that takes: whoever makes it grow comes when it is over.
 
 use std::fs;
+use std::path::Path;
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use super::answer::safe;
@@ -101,15 +102,19 @@ fn make(
     is_cancelled: &dyn Fn() -> bool,
     tell: &mut dyn FnMut(Seq, Via),
 ) -> Result<ForkMade, ForkUnmade> {
-    let Some(workbench) = runs.workbench.clone() else {
+    let Some(ground) = runs.ground.clone() else {
         let why = "the program's own file cannot be found";
         return Err(unmade(SafeText::literal(why), "Is /proc mounted?"));
     };
+    let root = run.header().root.as_deref().map(Path::new);
+    let redacting = ground.secrets.redacting(root);
+    let redacting = redacting.map_err(|error| unmade(safe(error), "Mend it, and try again."))?;
     let options = ForkOptions {
         out: None,
         then: then.clone(),
         volatile: Vec::new(),
-        workbench,
+        workbench: ground.workbench,
+        redacting: Some(redacting),
     };
     let forked = run.fork(edit, &options, is_cancelled, tell);
     let mut forked = forked.map_err(failed)?;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::debugger::{Debugger, WorkbenchConfig};
+use crate::debugger::{Debugger, ForkGround};
 use crate::tui::job::SharedRun;
 
 /// The run on the screen, on the left, and the one it is held against, on the right.
@@ -13,8 +13,8 @@ use crate::tui::job::SharedRun;
 pub struct Runs {
     pub(super) left: SharedRun,
     right: Arc<RwLock<Option<SharedRun>>>,
-    /// What the calls of a fork are answered with.
-    pub(in crate::tui) workbench: Option<WorkbenchConfig>,
+    /// What forks are made with.
+    pub(in crate::tui) ground: Option<ForkGround>,
 }
 
 impl Runs {
@@ -23,13 +23,13 @@ impl Runs {
         Self {
             left,
             right: Arc::default(),
-            workbench: None,
+            ground: None,
         }
     }
 
-    /// The same, with what the calls of a fork are answered with; without it none is made.
-    pub fn with_workbench(self, workbench: Option<WorkbenchConfig>) -> Self {
-        Self { workbench, ..self }
+    /// The same, with what forks are made with; without it none is made.
+    pub fn with_ground(self, ground: Option<ForkGround>) -> Self {
+        Self { ground, ..self }
     }
 
     /// A run held against another one.
