@@ -8,29 +8,25 @@
     reason = "a test that cannot go on has failed, and one that is skipped says so"
 )]
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use jukebox::model::{Body, Event, Header, Outcome, SnapshotReason};
 use jukebox::tape::{Recorder, RecorderOptions};
+use program::Run;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_jukebox");
 const TAPE: &str = "run.jsonl";
 
 /// A directory with a workspace, a home, and a place for temporary files in it.
 struct World {
     place: TempDir,
-}
-
-/// What the program said, and its code.
-struct Run {
-    code: i32,
-    output: String,
-    error: String,
 }
 
 impl World {
@@ -56,28 +52,11 @@ impl World {
     }
 
     fn program(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(PROGRAM);
-        command
-            .args(words)
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", self.path("home"))
-            .env("XDG_RUNTIME_DIR", self.path("home"))
-            .env("TMPDIR", self.path("tmp"))
-            .env("COLUMNS", "100")
-            .current_dir(self.place.path())
-            .stdin(Stdio::null());
-        command
+        program::program(words, self.place.path())
     }
 
     fn run(&self, words: &[&str]) -> Run {
-        let output = self.program(words).output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Run {
-            code: output.status.code().unwrap(),
-            output: text(&output.stdout),
-            error: text(&output.stderr),
-        }
+        program::run(self.program(words))
     }
 
     /// Records a script that runs in the workspace. Whether there is a sandbox to do so.

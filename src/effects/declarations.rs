@@ -288,6 +288,20 @@ pub(super) fn named_rightly(name: &Spanned<String>) -> Result<(), Mistake> {
     Ok(())
 }
 
+/// How long something may take, as it is declared; so many seconds where nothing is said.
+pub(super) fn timeout(declared: Option<&Spanned<u64>>, default: u64) -> Result<Duration, Mistake> {
+    let seconds = match declared {
+        None => default,
+        Some(seconds) if TIMEOUTS.contains(seconds.get_ref()) => *seconds.get_ref(),
+        Some(seconds) => {
+            let (least, most) = TIMEOUTS.into_inner();
+            let message = format!("a timeout is {least} to {most} seconds");
+            return Err((seconds.span(), message));
+        }
+    };
+    Ok(Duration::from_secs(seconds))
+}
+
 fn declaration(name: &Spanned<String>, typed: TypedEffect) -> Result<Declaration, Mistake> {
     named_rightly(name)?;
     let class = match &typed.class {
@@ -313,15 +327,6 @@ fn declaration(name: &Spanned<String>, typed: TypedEffect) -> Result<Declaration
         }
         (None, _) => None,
     };
-    let timeout = match &typed.timeout {
-        None => TIMEOUT,
-        Some(seconds) if TIMEOUTS.contains(seconds.get_ref()) => *seconds.get_ref(),
-        Some(seconds) => {
-            let (least, most) = TIMEOUTS.into_inner();
-            let message = format!("a timeout is {least} to {most} seconds");
-            return Err((seconds.span(), message));
-        }
-    };
     let network = match (&typed.network, class) {
         (Some(network), EffectClass::Pure) if *network.get_ref() => {
             let message = "a pure effect has no network; one that only looks is `read`";
@@ -340,7 +345,7 @@ fn declaration(name: &Spanned<String>, typed: TypedEffect) -> Result<Declaration
         class,
         command: template(&typed.command, Role::Command)?,
         compensate,
-        timeout: Duration::from_secs(timeout),
+        timeout: timeout(typed.timeout.as_ref(), TIMEOUT)?,
         network,
         in_doubt: typed
             .in_doubt

@@ -7,12 +7,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::declarations::{Mistake, named_rightly};
+use super::declarations::{Mistake, named_rightly, timeout};
 
 /// Seconds that an answer may take, where nothing is said.
 const TIMEOUT: u64 = 600;
-/// Seconds that may be said.
-const TIMEOUTS: std::ops::RangeInclusive<u64> = 1..=86_400;
 
 /// A way to ask for a model's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,15 +95,7 @@ pub(super) fn declared(name: &Spanned<String>, typed: Typed) -> Result<DeclaredM
             return Err((given.span(), "it is empty".to_owned()));
         }
     }
-    let timeout = match &typed.timeout {
-        None => TIMEOUT,
-        Some(seconds) if TIMEOUTS.contains(seconds.get_ref()) => *seconds.get_ref(),
-        Some(seconds) => {
-            let (least, most) = TIMEOUTS.into_inner();
-            let message = format!("a timeout is {least} to {most} seconds");
-            return Err((seconds.span(), message));
-        }
-    };
+    let timeout = timeout(typed.timeout.as_ref(), TIMEOUT)?;
     if let Some(none) = typed
         .max_tokens
         .as_ref()
@@ -120,7 +110,7 @@ pub(super) fn declared(name: &Spanned<String>, typed: Typed) -> Result<DeclaredM
         model: typed.model.into_inner(),
         key_env: typed.key_env.map(Spanned::into_inner),
         headers: typed.headers.into_iter().collect(),
-        timeout: Duration::from_secs(timeout),
+        timeout,
         max_tokens: typed.max_tokens.map(Spanned::into_inner),
         is_stream: typed.stream,
     })

@@ -8,6 +8,7 @@ mod export;
 mod fork;
 mod fork_tree;
 mod help;
+mod page;
 
 use std::collections::BTreeMap;
 
@@ -146,7 +147,7 @@ impl App {
             (OverlaySort::Export, _) => match &self.exporting {
                 Some(exporting) => {
                     let page = export::page(exporting, spinner(self), columns);
-                    chosen = page.chosen;
+                    chosen = page.marks;
                     page.rows
                 }
                 None => Vec::new(),
@@ -155,20 +156,20 @@ impl App {
                 Some(tree) => {
                     let page = fork_tree::page(tree, spinner(self), columns);
                     let index = tree.chosen_index();
-                    chosen = index.and_then(|index| page.starts.get(index).copied());
-                    starts = page.starts;
+                    chosen = index.and_then(|index| page.marks.get(index).copied());
+                    starts = page.marks;
                     page.rows
                 }
                 None => Vec::new(),
             },
             (OverlaySort::Decision(_), Some(decision)) => {
                 let page = decision::page(decision, spinner(self), columns);
-                let first = page.targets.keys().next().copied();
+                let first = page.marks.keys().next().copied();
                 chosen = first.map(|first| {
                     let last = page.rows.len().saturating_sub(1);
                     decision.chosen.unwrap_or(first).min(last)
                 });
-                targets = page.targets;
+                targets = page.marks;
                 page.rows
             }
         };

@@ -12,7 +12,8 @@ use jukebox::debugger::{
 use jukebox::model::Progress;
 use serde_json::{Value, json};
 
-use super::world::{PROGRAM, World, all_of, demo, tape_of, verdicts};
+use super::program::PROGRAM;
+use super::world::{World, all_of, demo, tape_of, verdicts};
 
 #[test]
 fn every_failed_call_of_the_demos_is_exported_and_reproduces() {

@@ -11,6 +11,8 @@ mod cases;
 mod checks;
 mod evaluations;
 mod minimal;
+#[path = "../support/program.rs"]
+mod program;
 mod refusals;
 mod secrets;
 mod transcripts;

@@ -10,7 +10,8 @@ use std::time::Duration;
 use jukebox::model::Outcome;
 use serde_json::{Value, json};
 
-use super::world::{PROGRAM, Run, Told, World, all_of, demo, tape, verdicts};
+use super::program::{PROGRAM, Run};
+use super::world::{Told, World, all_of, demo, tape, verdicts};
 
 /// Exports with few files; `None`: this machine has no sandbox.
 fn export(world: &World, place: &str, words: &[&str]) -> Option<Run> {

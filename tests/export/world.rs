@@ -3,25 +3,18 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use jukebox::model::{Body, Event, FileChange, FileOp, Header, Outcome, SnapshotReason, TapePath};
 use jukebox::tape::{Recorder, RecorderOptions};
 use serde_json::Value;
 use tempfile::TempDir;
 
-pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_jukebox");
+use super::program::{self, Run};
 
 /// A directory with a home and a place for temporary files.
 pub(crate) struct World {
     pub(crate) place: TempDir,
-}
-
-/// What the program said, and its code.
-pub(crate) struct Run {
-    pub(crate) code: i32,
-    pub(crate) output: String,
-    pub(crate) error: String,
 }
 
 impl World {
@@ -47,27 +40,11 @@ impl World {
     }
 
     pub(crate) fn settle(&self, command: &mut Command) {
-        command
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", self.path("home"))
-            .env("XDG_RUNTIME_DIR", self.path("home"))
-            .env("TMPDIR", self.path("tmp"))
-            .env("COLUMNS", "100")
-            .current_dir(self.place.path())
-            .stdin(Stdio::null());
+        program::settle(command, self.place.path());
     }
 
     pub(crate) fn run(&self, words: &[&str]) -> Run {
-        let mut command = Command::new(PROGRAM);
-        self.settle(command.args(words));
-        let output = command.output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Run {
-            code: output.status.code().unwrap(),
-            output: text(&output.stdout),
-            error: text(&output.stderr),
-        }
+        program::run(program::program(words, self.place.path()))
     }
 
     /// Makes cases again: the code and the report; `None`: this machine has no sandbox.

@@ -23,21 +23,12 @@ const COUNT: usize = 12;
 /// Effects of one fate: what is said of them, which they are, and how they look.
 type Group = (&'static str, fn(&LedgerRow) -> bool, Role);
 
-/// The rows, and what some of them lead to.
-#[derive(Debug, Default)]
-pub(super) struct Page {
-    pub(super) rows: Vec<Row>,
-    /// The patches behind rows, by the numbers of these.
-    pub(super) targets: BTreeMap<usize, PatchOf>,
-    columns: usize,
-}
+/// The patches behind rows, by the numbers of these.
+type Page = super::page::Page<BTreeMap<usize, PatchOf>>;
 
 /// The rows of a decision in so many columns.
 pub(super) fn page(decision: &Decision, spinner: &'static str, columns: usize) -> Page {
-    let mut page = Page {
-        columns,
-        ..Page::default()
-    };
+    let mut page = Page::new(columns);
     match (&decision.stage, &decision.patch) {
         (Stage::Shown(shown), Some(patch)) => page.patch(&shown.prospect, patch),
         (Stage::Shown(shown), None) => page.shown(shown),
@@ -57,24 +48,16 @@ pub(super) fn page(decision: &Decision, spinner: &'static str, columns: usize) -
         }
         (Stage::Ended(prospect, ended), _) => page.ended(prospect, ended),
         (Stage::Failed(why), _) => {
-            for line in width::wrap(why, columns) {
-                page.rows.push(vec![(line, Role::Failed)]);
-            }
+            page.say_text(why, Role::Failed);
         }
     }
     page
 }
 
 impl Page {
-    fn say(&mut self, words: &str, role: Role) {
-        let lines = width::wrap(&SafeText::line(words), self.columns);
-        self.rows
-            .extend(lines.into_iter().map(|line| vec![(line, role)]));
-    }
-
     fn head(&mut self, words: &str) {
         if !self.rows.is_empty() {
-            self.rows.push(Row::new());
+            self.blank();
         }
         self.say(words, Role::Heading);
     }
@@ -107,7 +90,7 @@ impl Page {
             }
         }
         for (index, change) in prospect.changes.iter().take(MOST).enumerate() {
-            self.targets.insert(self.rows.len(), PatchOf::Change(index));
+            self.marks.insert(self.rows.len(), PatchOf::Change(index));
             let row = self.change(change, shown.counts.get(index));
             self.rows.push(row);
         }
@@ -229,11 +212,10 @@ impl Page {
         let words = format!("Nothing was written: somebody else changed {count} that it changes.");
         self.say(&words, Role::Failed);
         for (index, conflict) in prospect.conflicts.iter().take(MOST).enumerate() {
-            self.targets
-                .insert(self.rows.len(), PatchOf::Conflict(index));
+            self.marks.insert(self.rows.len(), PatchOf::Conflict(index));
             self.conflict(conflict);
         }
-        self.rows.push(Row::new());
+        self.blank();
         let id = &prospect.transaction.id;
         self.say(
             &format!(

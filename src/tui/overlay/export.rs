@@ -1,7 +1,6 @@
 //! What is said of a test case: what a person may choose of it, what it would hold and leave
 //! out, how far it is, what became of it.
 
-use super::Row;
 use crate::debugger::{CaseOffer, ExportedCase, Uncertain};
 use crate::text::{Align, SafeText, human, width};
 use crate::tui::action::ActionId;
@@ -16,20 +15,12 @@ const MOST_DOUBTS: usize = 8;
 /// Columns of a size.
 const SIZE: usize = 6;
 
-/// The rows, and which of them keys change.
-pub(super) struct Page {
-    pub(super) rows: Vec<Row>,
-    pub(super) chosen: Option<usize>,
-    columns: usize,
-}
+/// The row that keys change.
+type Page = super::page::Page<Option<usize>>;
 
 /// The rows about a test case in so many columns.
 pub(super) fn page(exporting: &Exporting, spinner: &'static str, columns: usize) -> Page {
-    let mut page = Page {
-        rows: Vec::new(),
-        chosen: None,
-        columns,
-    };
+    let mut page = Page::new(columns);
     match &exporting.stage {
         Stage::Preparing(_) => {
             page.say(
@@ -52,34 +43,12 @@ pub(super) fn page(exporting: &Exporting, spinner: &'static str, columns: usize)
 }
 
 impl Page {
-    fn say(&mut self, words: &str, role: Role) {
-        let lines = width::wrap(&SafeText::line(words), self.columns);
-        self.rows
-            .extend(lines.into_iter().map(|line| vec![(line, role)]));
-    }
-
-    fn blank(&mut self) {
-        self.rows.push(Row::new());
-    }
-
-    /// A line about one thing, with its name before it.
-    fn tell(&mut self, name: &'static str, words: &SafeText, role: Role) {
-        let indent = NAME.min(self.columns / 3);
-        let name = width::fit(&SafeText::literal(name), indent.saturating_sub(1));
-        let mut name = width::pad(&name, indent, Align::Left);
-        let room = self.columns.saturating_sub(indent).max(1);
-        for line in width::wrap(words, room) {
-            self.rows.push(vec![(name, Role::Quiet), (line, role)]);
-            name = SafeText::spaces(indent);
-        }
-    }
-
     /// What a person may choose, with the words for how it is now.
     fn wishes(&mut self, exporting: &Exporting, offered: Option<&CaseOffered>) {
         self.blank();
         for wish in exporting.wishes() {
             if *wish == exporting.chosen {
-                self.chosen = Some(self.rows.len());
+                self.marks = Some(self.rows.len());
             }
             let (name, words, role) = match wish {
                 Wish::Form => {
@@ -115,7 +84,7 @@ impl Page {
                     ),
                 },
             };
-            self.tell(name, &words, role);
+            self.tell((name, NAME), &words, role);
         }
         self.blank();
     }
@@ -168,7 +137,7 @@ impl Page {
         let mut call = offer.tool.clone();
         call.push(&SafeText::literal("  "));
         call.push(&offer.title);
-        self.tell("the call", &call, Role::Text);
+        self.tell(("the call", NAME), &call, Role::Text);
         let exit = offer.exit.map(|exit| format!(", exit code {exit}"));
         let output = match offer.output_lines {
             Some(lines) => {
@@ -178,10 +147,10 @@ impl Page {
             None => "; its words do not count".to_owned(),
         };
         let words = format!("{}{}{output}", offer.outcome, exit.unwrap_or_default());
-        self.tell("result", &SafeText::line(&words), Role::Failed);
+        self.tell(("result", NAME), &SafeText::line(&words), Role::Failed);
         let files = human::plural(offer.files as u64, "file", "files");
         let words = format!("{files}, {}B", human::size(offer.bytes));
-        self.tell("holds", &SafeText::line(&words), Role::Text);
+        self.tell(("holds", NAME), &SafeText::line(&words), Role::Text);
         let indent = NAME.min(self.columns / 3);
         let room = self.columns.saturating_sub(indent + SIZE + 1);
         for (path, size) in &offer.named {
@@ -197,7 +166,7 @@ impl Page {
         let more = offer.files.saturating_sub(offer.named.len());
         if more > 0 {
             let words = SafeText::line(&format!("… and {} more", human::count(more as u64)));
-            self.tell("", &words, Role::Quiet);
+            self.tell(("", NAME), &words, Role::Quiet);
         }
         let mut left_out: Vec<String> = Vec::new();
         if offer.others > 0 {
@@ -207,7 +176,7 @@ impl Page {
         left_out.extend(offer.left_out.iter().map(|&words| words.to_owned()));
         if !left_out.is_empty() {
             self.tell(
-                "leaves out",
+                ("leaves out", NAME),
                 &SafeText::line(&left_out.join(", ")),
                 Role::Text,
             );
@@ -220,8 +189,16 @@ impl Page {
         self.say(&words, Role::Strong);
         self.blank();
         let directory = done.directory.to_string_lossy();
-        self.tell("it lies in", &SafeText::line(&directory), Role::Text);
-        self.tell("to run it", &case_command(&done.directory), Role::Accent);
+        self.tell(
+            ("it lies in", NAME),
+            &SafeText::line(&directory),
+            Role::Text,
+        );
+        self.tell(
+            ("to run it", NAME),
+            &case_command(&done.directory),
+            Role::Accent,
+        );
         self.doubts(&done.doubts);
         self.blank();
         let copy = ActionId::Copy.key();

@@ -20,10 +20,7 @@ const SIDE: usize = 40;
 
 /// The rows about a fork in so many columns.
 pub(super) fn rows(forking: &Forking, spinner: &'static str, columns: usize) -> Vec<Row> {
-    let mut page = Page {
-        rows: Vec::new(),
-        columns,
-    };
+    let mut page = Page::new(columns);
     match &forking.stage {
         Stage::Shown(planned) => page.planned(planned, &forking.then),
         Stage::Running(_, told) => {
@@ -47,30 +44,9 @@ fn counted(told: &[Via]) -> Vec<(Via, usize)> {
     counts.filter(|(_, count)| *count > 0).collect()
 }
 
-struct Page {
-    rows: Vec<Row>,
-    columns: usize,
-}
+type Page = super::page::Page;
 
 impl Page {
-    fn say(&mut self, words: &str, role: Role) {
-        let lines = width::wrap(&SafeText::line(words), self.columns);
-        self.rows
-            .extend(lines.into_iter().map(|line| vec![(line, role)]));
-    }
-
-    /// A line about one thing, with its name before it where there is room.
-    fn tell(&mut self, name: &'static str, words: &str, role: Role) {
-        let indent = NAME.min(self.columns / 3);
-        let name = width::fit(&SafeText::literal(name), indent.saturating_sub(1));
-        let mut name = width::pad(&name, indent, Align::Left);
-        let room = self.columns.saturating_sub(indent).max(1);
-        for line in width::wrap(&SafeText::line(words), room) {
-            self.rows.push(vec![(name, Role::Quiet), (line, role)]);
-            name = SafeText::spaces(indent);
-        }
-    }
-
     fn planned(&mut self, planned: &PlannedFork, then: &ForkThen) {
         let (edit, plan) = (&planned.edit, &planned.plan);
         let words = format!("Fork the run with another {}?", noun(edit));
@@ -82,10 +58,14 @@ impl Page {
             };
             self.say(&words, Role::Warning);
         }
-        self.rows.push(Row::new());
+        self.blank();
         let steps = human::plural(u64::from(plan.shared_steps), "step", "steps");
         let words = format!("{steps} before it; nothing of them is done again");
-        self.tell("the tape's own", &words, Role::Text);
+        self.tell(
+            ("the tape's own", NAME),
+            &SafeText::line(&words),
+            Role::Text,
+        );
         self.calls(plan);
         let (answers, requests) = plan.answers;
         if answers > 0 {
@@ -93,15 +73,19 @@ impl Page {
                 0 => "not recorded: the conversation stands for them".to_owned(),
                 _ => format!("recorded for {requests} of {answers} answers before it"),
             };
-            self.tell("requests", &words, Role::Text);
+            self.tell(("requests", NAME), &SafeText::line(&words), Role::Text);
         }
         if !plan.not_recorded.is_empty() {
             let words = plan.not_recorded.join(", ");
-            self.tell("not recorded", &words, Role::Text);
+            self.tell(("not recorded", NAME), &SafeText::line(&words), Role::Text);
         }
         if !planned.volatile.is_empty() {
             let words: Vec<&str> = planned.volatile.iter().map(SafeText::as_str).collect();
-            self.tell("may differ", &words.join(", "), Role::Text);
+            self.tell(
+                ("may differ", NAME),
+                &SafeText::line(&words.join(", ")),
+                Role::Text,
+            );
         }
         let words = match then {
             ForkThen::Stop => "stop where the model must speak",
@@ -111,11 +95,11 @@ impl Page {
             ForkThen::Script(_) => "the answers of the script",
             ForkThen::Model(_) => "the model that was named",
         };
-        self.tell("then", words, Role::Accent);
+        self.tell(("then", NAME), &SafeText::line(words), Role::Accent);
         let words = "a new tape beside the run's, or among your own where that is not allowed; \
                      the run's own is only read";
-        self.tell("written to", words, Role::Text);
-        self.rows.push(Row::new());
+        self.tell(("written to", NAME), &SafeText::line(words), Role::Text);
+        self.blank();
         self.say("No model and no service is called.", Role::Quiet);
     }
 
@@ -130,12 +114,16 @@ impl Page {
             let calls = plan.calls.iter().filter(|call| call.how == wanted);
             let names: Vec<&str> = calls.map(|call| call.tool.as_str()).collect();
             if !names.is_empty() {
-                self.tell(name, &names.join(", "), Role::Text);
+                self.tell((name, NAME), &SafeText::line(&names.join(", ")), Role::Text);
             }
         }
         for call in &plan.calls {
             if let PlannedHow::Nobody(why) = &call.how {
-                self.tell("by nobody", &format!("{}: {why}", call.tool), Role::Warning);
+                self.tell(
+                    ("by nobody", NAME),
+                    &SafeText::line(&format!("{}: {why}", call.tool)),
+                    Role::Warning,
+                );
             }
         }
     }
@@ -152,11 +140,11 @@ impl Page {
             let words = format!("left out: {changes} that no call of the run explains");
             self.say(&words, Role::Warning);
         }
-        self.rows.push(Row::new());
+        self.blank();
         for step in &made.steps {
             self.step(step);
         }
-        self.rows.push(Row::new());
+        self.blank();
         let next = next(&made.stopped);
         if !next.is_empty() {
             self.say(next, Role::Text);
@@ -169,7 +157,7 @@ impl Page {
     fn unmade(&mut self, unmade: &ForkUnmade) {
         self.say(unmade.what, Role::Strong);
         self.say(unmade.why.as_str(), Role::Failed);
-        self.rows.push(Row::new());
+        self.blank();
         self.say("What you wrote is kept: q leads back to it.", Role::Text);
         if !unmade.next.is_empty() {
             self.say(unmade.next, Role::Text);

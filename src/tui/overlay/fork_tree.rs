@@ -1,7 +1,6 @@
 //! What is said of the forks of a run: the tree, what is asked about one, why something is
 //! refused.
 
-use super::Row;
 use crate::debugger::{ForkRow, Presence};
 use crate::text::{SafeText, human, width};
 use crate::tui::fork_tree::{Change, ForkTree, Refusal, Stage, file_name};
@@ -10,21 +9,12 @@ use crate::tui::theme::Role;
 /// Levels that are drawn; whatever is deeper stands there, too.
 const MOST_LEVELS: usize = 12;
 
-/// The rows, and which of them is the first of each tape.
-#[derive(Debug, Default)]
-pub(super) struct Page {
-    pub(super) rows: Vec<Row>,
-    /// The first row of each tape, where they are listed.
-    pub(super) starts: Vec<usize>,
-    columns: usize,
-}
+/// The first row of each tape, where they are listed.
+type Page = super::page::Page<Vec<usize>>;
 
 /// The rows of the tree in so many columns.
 pub(super) fn page(tree: &ForkTree, spinner: &'static str, columns: usize) -> Page {
-    let mut page = Page {
-        columns,
-        ..Page::default()
-    };
+    let mut page = Page::new(columns);
     match &tree.stage {
         Stage::Looking if tree.rows.is_empty() => {
             page.say(&format!("{spinner} looking for forks"), Role::Quiet);
@@ -44,27 +34,17 @@ pub(super) fn page(tree: &ForkTree, spinner: &'static str, columns: usize) -> Pa
 }
 
 impl Page {
-    fn say(&mut self, words: &str, role: Role) {
-        self.say_text(&SafeText::line(words), role);
-    }
-
-    fn say_text(&mut self, words: &SafeText, role: Role) {
-        let lines = width::wrap(words, self.columns);
-        self.rows
-            .extend(lines.into_iter().map(|line| vec![(line, role)]));
-    }
-
     fn listed(&mut self, tree: &ForkTree) {
         if let Some(remark) = &tree.remark {
             self.say_text(remark, Role::Live);
-            self.rows.push(Row::new());
+            self.blank();
         }
         if let [only] = &tree.rows[..] {
             return self.none(only);
         }
         let lines = Lines::of(&tree.rows);
         for (row, lines) in tree.rows.iter().zip(lines) {
-            self.starts.push(self.rows.len());
+            self.marks.push(self.rows.len());
             self.tape(tree, row, &lines);
         }
     }
@@ -75,7 +55,7 @@ impl Page {
             &format!("{} has no forks yet.", file_name(only)),
             Role::Strong,
         );
-        self.rows.push(Row::new());
+        self.blank();
         self.say(
             "f on a prompt, a model's turn or a tool call makes one: alter what the step gave, and \
              see what would have followed. The run itself is only read.",
@@ -121,7 +101,7 @@ impl Page {
     fn asked(&mut self, tree: &ForkTree) {
         let Some(row) = tree.chosen_row() else { return };
         self.say(&format!("Delete {}?", file_name(row)), Role::Strong);
-        self.rows.push(Row::new());
+        self.blank();
         if let Some(path) = &row.path {
             self.say(&path.display().to_string(), Role::Text);
         }
@@ -132,7 +112,7 @@ impl Page {
         for (words, role) in answers(tree, row) {
             self.say_text(&words, role);
         }
-        self.rows.push(Row::new());
+        self.blank();
         self.say(
             "The run that it left stays as it is. A deleted fork does not come back.",
             Role::Warning,
@@ -144,7 +124,7 @@ impl Page {
         for why in &refusal.why {
             self.say_text(why, Role::Failed);
         }
-        self.rows.push(Row::new());
+        self.blank();
         self.say_text(&refusal.next, Role::Text);
     }
 }
