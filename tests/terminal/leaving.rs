@@ -82,6 +82,8 @@ fn killed_it_leaves_nothing_that_the_next_start_needs() {
 fn stopped_it_leaves_the_terminal_and_comes_back_whole() {
     let world = World::new(tapes::small());
     let mut pty = world.open(&[]);
+    // All that the worker answers stands there.
+    pty.settle(QUIET).unwrap();
     let before = pty.screen().contents();
     pty.signal(Signal::TSTP).unwrap();
     assert!(
