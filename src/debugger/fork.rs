@@ -235,8 +235,9 @@ impl Debugger {
         let described = self.described(edit, options.then.as_str(), options.redacting.as_ref());
         let mut live = match &options.then {
             ForkThen::Model(model) => {
-                self.first_request(edit, model)?;
-                Some(self.live_model(edit, model, is_stopped)?)
+                let live = self.live_model(edit, model, is_stopped)?;
+                self.first_of(&live, edit, model)?;
+                Some(live)
             }
             _ => None,
         };

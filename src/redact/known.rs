@@ -92,11 +92,9 @@ impl Known {
         self.values.len()
     }
 
-    /// These values and one more.
-    pub(super) fn with(&self, value: Vec<u8>) -> Self {
-        let mut values = self.values.clone();
-        values.push(value);
-        Self::new(values)
+    /// These values and more.
+    pub(super) fn with(&self, more: Vec<Vec<u8>>) -> Self {
+        Self::new([&self.values[..], &more].concat())
     }
 
     pub(super) fn find(&self, text: &[u8], found: &mut Vec<Secret>) {

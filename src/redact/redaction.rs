@@ -306,7 +306,8 @@ impl Redaction {
     }
 
     /// The secrets in a text. What is found by its looks is known from then on, and looked for
-    /// in every encoding.
+    /// in every encoding. All that is new is learned at once: the text is gone through again
+    /// for each generation of secrets, not for each secret.
     fn find(&mut self, text: &[u8], place: Place<'_>) -> Vec<Secret> {
         let redactor = Arc::clone(&self.redactor);
         loop {
@@ -317,13 +318,12 @@ impl Redaction {
                     && is_telling(&secret.value)
                     && !self.learned.contains(&secret.value)
             };
-            let news = found
-                .iter()
-                .find(is_news)
-                .map(|secret| secret.value.clone());
-            let Some(news) = news.filter(|_| self.learned.len() < MOST_LEARNED) else {
+            let news = found.iter().filter(is_news);
+            let room = MOST_LEARNED.saturating_sub(self.learned.len());
+            let news: Vec<Vec<u8>> = news.take(room).map(|secret| secret.value.clone()).collect();
+            if news.is_empty() {
                 return found;
-            };
+            }
             self.learned = self.learned.with(news);
         }
     }

@@ -63,6 +63,16 @@ impl Debugger {
         model: &ForkModel,
     ) -> Result<FirstRequest, ModelRefused> {
         let live = self.live_model(edit, model, &|| false)?;
+        self.first_of(&live, edit, model)
+    }
+
+    /// The same, of a model that has heard what was said before.
+    pub(super) fn first_of(
+        &self,
+        live: &LiveModel<'_>,
+        edit: &ForkEdit,
+        model: &ForkModel,
+    ) -> Result<FirstRequest, ModelRefused> {
         let agent = self.agent_of(edit.at).map_err(ModelRefused::Read)?;
         let first = live.first_request(agent.as_deref(), &self.tape);
         first.map_err(|why| ModelRefused::NothingToGoOnFrom {
