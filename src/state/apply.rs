@@ -11,6 +11,11 @@ use crate::tape::{Index, IndexSink, Indexed, Record};
 
 impl IndexSink for State {
     fn indexed(&mut self, index: &mut Index, event: Indexed, record: Option<&Record<'_>>) {
+        self.follow_branches(index);
+        // Most events are about no files, and nothing grows by them.
+        if !may_tell_of_files(event.kind) && record.is_some() {
+            return;
+        }
         self.apply(index, event, record);
         self.note_growth(event.position);
     }
@@ -25,7 +30,6 @@ impl IndexSink for State {
 
 impl State {
     fn apply(&mut self, index: &mut Index, event: Indexed, record: Option<&Record<'_>>) {
-        self.follow_branches(index);
         let Some(record) = record else {
             self.suspect_all(event.view, event.position);
             return;
@@ -73,6 +77,20 @@ impl State {
             Op::Observe => self.observe(index, event, path, head),
         }
     }
+}
+
+/// Whether events of this kind can change what is known of files.
+const fn may_tell_of_files(kind: Kind) -> bool {
+    Op::of(kind).is_some()
+        || matches!(
+            kind,
+            Kind::Gap
+                | Kind::FsSuspect
+                | Kind::TxnSavepoint
+                | Kind::TxnCommit
+                | Kind::TxnRollback
+                | Kind::Snapshot
+        )
 }
 
 #[derive(Clone, Copy)]

@@ -54,6 +54,8 @@ pub struct Events {
     implied_since: u64,
     /// Where lines do not go on by one: positions and the line from there on.
     lines: Vec<(u32, u64)>,
+    /// That of the last position; none is line 0.
+    last_line: u64,
 }
 
 /// Where an event comes from.
@@ -217,6 +219,7 @@ impl Events {
                 .cut(self.implied.partition_point(|position| *position < len)),
             implied_since: 0,
             lines: before(&self.lines),
+            last_line: len.checked_sub(1).map_or(0, |last| self.line(last)),
         }
     }
 
@@ -241,13 +244,10 @@ impl Events {
 
     pub(super) fn push(&mut self, event: EventEntry, line: u64, seq: Seq, origin: Origin) {
         self.order(seq.0, origin);
-        let goes_on = self
-            .len
-            .checked_sub(1)
-            .map_or(1, |last| self.line(last) + 1);
-        if line != goes_on {
+        if line != self.last_line + 1 {
             self.lines.push((self.len, line));
         }
+        self.last_line = line;
         if seq.0 != self.following {
             self.jumps.push((self.len, seq.0));
         }
@@ -347,7 +347,9 @@ impl Keep for Events {
             implied: from.column(),
             implied_since,
             lines: from.pairs().collect(),
+            last_line: 0,
         };
+        events.last_line = events.len.checked_sub(1).map_or(0, |last| events.line(last));
         let bases = from.column::<[u64; 3]>();
         let blocks = bases.iter().map(|bases| Block::read(from, *bases));
         events.blocks = blocks.collect();

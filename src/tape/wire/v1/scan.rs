@@ -23,18 +23,23 @@ pub fn scan_head(line: &[u8]) -> Option<RawHead<'_>> {
 
 /// The same into an empty head: where there are millions of lines, none should be copied.
 pub fn scan_head_into<'a>(head: &mut RawHead<'a>, line: &'a [u8]) -> Option<()> {
-    let numbers = scan(line, |key, value, _| {
-        match (key, value) {
-            // Of each line; known where they are told, these two cost nothing.
-            (Key::KIND, Scalar::Text(kind)) => head.kind = Some(kind),
-            (Key::PREV, Scalar::Text(prev)) => head.prev = Some(prev),
-            // One of the content before `prev`, or of a wrong type: the careful way decides.
-            _ if head.put(key, value) != Put::Taken => return None,
-            _ => {}
-        }
-        Some(())
-    });
+    let numbers = scan(line, |key, value, _| put(head, key, value));
     [head.seq, head.t] = numbers?.map(Some);
+    Some(())
+}
+
+/// Puts a field into a head. `None` for one of the content before `prev`, or of a wrong type:
+/// the careful way decides.
+#[inline]
+fn put<'a>(head: &mut RawHead<'a>, key: Key, value: Scalar<'a>) -> Option<()> {
+    match (key, value) {
+        // Of each line, or of most: told apart first, they cost next to nothing.
+        (Key::KIND, Scalar::Text(kind)) => head.kind = Some(kind),
+        (Key::PREV, Scalar::Text(prev)) => head.prev = Some(prev),
+        (Key::CALL, Scalar::Text(call)) => head.call = Some(call),
+        (Key::NAME, Scalar::Text(name)) => head.name = Some(name),
+        _ => return (head.put(key, value) == Put::Taken).then_some(()),
+    }
     Some(())
 }
 
@@ -74,9 +79,7 @@ pub fn read_fields<'a>(
             [b'"', inside @ .., b'"'] => Scalar::Text(Text::from_inside(inside)),
             word => Scalar::of_word(word),
         };
-        if head.put(*key, value) != Put::Taken {
-            return None;
-        }
+        put(head, *key, value)?;
     }
     Some(())
 }
