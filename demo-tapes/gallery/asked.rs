@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 
 use jukebox::debugger::{
-    Committed, Conflict, EffectState, EndedTransaction, ExportedCase, Fate, Fingerprint,
-    ForkedStep, HeldState, LedgerRow, Proposed, Prospect, RolledBack, Sent, Standing, Stopped,
-    TransactionEnd, TransactionEnded, TransactionStanding,
+    Committed, Conflict, Debugger, EffectState, EndedTransaction, ExportedCase, Fate, Fingerprint,
+    ForkedStep, HeldState, LedgerRow, Proposed, Prospect, RolledBack, Sent, Standing, StepRow,
+    Stopped, TransactionEnd, TransactionEnded, TransactionStanding,
 };
-use jukebox::model::{BlobHash, EffectClass, Seq, StepNumber, TapePath, Via};
+use jukebox::model::{BlobHash, EffectClass, StepNumber, TapePath, Via};
 use jukebox::text::SafeText;
 use jukebox::tui::job::{
     Answer, ExportAnswer, ExportJob, ForkAnswer, ForkJob, ForkMade, ForkUnmade, Job, LineCount,
@@ -85,8 +85,18 @@ pub(crate) fn say_written(job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
     true
 }
 
-/// Answers what making a fork comes to; whether it was asked.
-pub(crate) fn make(making: Making, job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
+/// The steps from the one on which the views fork, and on.
+pub(crate) fn steps_of(run: &Debugger) -> Vec<StepRow> {
+    run.timeline(0, 16..20)
+}
+
+/// Answers what making a fork comes to, which has these steps; whether it was asked.
+pub(crate) fn make(
+    making: Making,
+    steps: &[StepRow],
+    job: &Job,
+    reply: &mut dyn FnMut(Answer),
+) -> bool {
     let Job::Fork(ForkJob::Make { .. }) = job else {
         return false;
     };
@@ -116,15 +126,15 @@ pub(crate) fn make(making: Making, job: &Job, reply: &mut dyn FnMut(Answer)) -> 
         },
     };
     let ways = [Via::Edit, Via::Recorded, Via::Rerun, Via::Unknown];
-    let step = |(seq, via)| ForkedStep {
-        row: None,
-        seq: Seq(seq),
+    let step = |(row, via): (&StepRow, Via)| ForkedStep {
+        row: Some(row.clone()),
+        seq: row.seq,
         via,
         miss: None,
     };
     say(ForkAnswer::Made(Ok(Box::new(ForkMade {
         path: SafeText::literal("/home/ada/runs/run.fork-1.jsonl"),
-        steps: (41..).zip(ways).map(step).collect(),
+        steps: steps.iter().zip(ways).map(step).collect(),
         shares: ways.map(|via| (via, 1)).to_vec(),
         stopped,
         miss: None,

@@ -399,11 +399,12 @@ impl Stages {
             }
             return Ok(app);
         }
-        let run = Arc::new(RwLock::new(self.run(view.stage)?));
-        let mut worker = InlineWorker::new(run);
+        let run = self.run(view.stage)?;
+        let told = asked::steps_of(&run);
+        let mut worker = InlineWorker::new(Arc::new(RwLock::new(run)));
         let mut instead = |job: &job::Job, reply: &mut dyn FnMut(Answer)| match view.stage {
             Stage::Held(holder) => asked::answer(holder, job, reply),
-            Stage::Forking(making) => asked::make(making, job, reply),
+            Stage::Forking(making) => asked::make(making, &told, job, reply),
             _ => asked::say_written(job, reply),
         };
         worker.settle_but(&mut app, resize, &mut instead);

@@ -349,7 +349,10 @@ impl Keep for Events {
             lines: from.pairs().collect(),
             last_line: 0,
         };
-        events.last_line = events.len.checked_sub(1).map_or(0, |last| events.line(last));
+        events.last_line = events
+            .len
+            .checked_sub(1)
+            .map_or(0, |last| events.line(last));
         let bases = from.column::<[u64; 3]>();
         let blocks = bases.iter().map(|bases| Block::read(from, *bases));
         events.blocks = blocks.collect();
