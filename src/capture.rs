@@ -45,7 +45,7 @@ use covers::Survey;
 use disk::{Held, Seen, Sort};
 use known::{Known, KnownDirectory, KnownFile, push, split};
 use settle::{Settle, Tell};
-use walk::{Coverage, Differences, Walk};
+use walk::{Coverage, Differences, Idle, Walk};
 use watcher::{Dirty, Watcher};
 
 /// How much of a file is taken in, in bytes.
@@ -178,6 +178,7 @@ pub struct Capture {
     prefix: Option<TapePath>,
     coverage: Coverage,
     watcher: Option<Watcher>,
+    idle: Idle,
     known: KnownDirectory,
     survey: Survey,
 }
@@ -222,6 +223,7 @@ impl Capture {
                 Hearing::Asked => Watcher::new(path.clone()),
                 Hearing::Never => None,
             },
+            idle: Idle::all(),
             known: KnownDirectory::new(seen.stat, seen.mode),
             coverage: Coverage {
                 rules: IgnoreRules::default(),
@@ -253,6 +255,7 @@ impl Capture {
                         let mut walk = Walk {
                             coverage: &self.coverage,
                             watcher: self.watcher.as_mut(),
+                            idle: &self.idle,
                             found: Differences::default(),
                         };
                         walk.directory(&opened, &mut path.clone(), &mut below);
@@ -373,6 +376,7 @@ impl Capture {
         let mut walk = Walk {
             coverage: &self.coverage,
             watcher: self.watcher.as_mut(),
+            idle: &self.idle,
             found: Differences::default(),
         };
         for (directory, names) in dirty.names {
@@ -422,6 +426,7 @@ impl Capture {
         let mut walk = Walk {
             coverage: &self.coverage,
             watcher: self.watcher.as_mut(),
+            idle: &self.idle,
             found: Differences::default(),
         };
         walk.directory(&self.root, &mut Vec::new(), &mut self.known);

@@ -61,7 +61,26 @@ fn path() -> impl Strategy<Value = String> {
     .prop_map(str::to_owned)
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+/// The same among so many files that several threads look at them.
+fn path_of_many() -> impl Strategy<Value = String> {
+    let file =
+        (0..DIRECTORIES, 0..FILES + 2).prop_map(|(directory, file)| format!("{directory}/{file}"));
+    prop_oneof![4 => file, 1 => (0..DIRECTORIES).prop_map(|directory| directory.to_string())]
+}
+
+const DIRECTORIES: usize = 40;
+const FILES: usize = 30;
+
+fn many_files() -> Vec<Operation> {
+    let directory = |directory: usize| {
+        let file = move |file| Operation::Write(format!("{directory}/{file}"), b'0');
+        let made = Operation::Mkdir(directory.to_string());
+        std::iter::once(made).chain((0..FILES).map(file))
+    };
+    (0..DIRECTORIES).flat_map(directory).collect()
+}
+
+fn operation<P: Strategy<Value = String>>(path: fn() -> P) -> impl Strategy<Value = Operation> {
     let mode = proptest::sample::select(vec![0o700, 0o711, 0o744, 0o755, 0o777]);
     prop_oneof![
         3 => (path(), 0..4u8).prop_map(|(path, byte)| Operation::Write(path, b'0' + byte)),
@@ -166,8 +185,14 @@ fn check(hearing: Hearing, calls: &[Vec<Operation>]) -> Result<(), TestCaseError
 }
 
 fn runs() -> impl Strategy<Value = Vec<Vec<Operation>>> {
-    let operations = proptest::collection::vec(operation(), 0..14);
+    let operations = proptest::collection::vec(operation(path), 0..14);
     proptest::collection::vec(operations, 2..5)
+}
+
+fn runs_over_many() -> impl Strategy<Value = Vec<Vec<Operation>>> {
+    let operations = proptest::collection::vec(operation(path_of_many), 20..40);
+    let runs = proptest::collection::vec(operations, 3);
+    runs.prop_map(|runs| std::iter::once(many_files()).chain(runs).collect())
 }
 
 proptest! {
@@ -180,6 +205,15 @@ proptest! {
 
     #[test]
     fn what_is_told_leads_to_what_is_there_by_looking_everywhere(calls in runs()) {
+        check(Hearing::Never, &calls)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_several_threads_look_at_leads_to_what_is_there(calls in runs_over_many()) {
         check(Hearing::Never, &calls)?;
     }
 }

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{panic, thread};
 
 use rustix::io::Errno;
 
@@ -16,6 +18,9 @@ use crate::model::TapePath;
 
 /// Directories below directories that are looked at; each of them is open meanwhile.
 const MAX_DEPTH: usize = 200;
+/// Entries in directories beside each other from which on two threads look at them. The
+/// system is asked for each of them, which takes a microsecond or two.
+const MANY: usize = 1000;
 
 /// Where a directory and what was known of it differ. Paths are below the watched one.
 #[derive(Debug, Default)]
@@ -33,6 +38,14 @@ pub(super) struct Differences {
 }
 
 impl Differences {
+    fn append(&mut self, mut other: Self) {
+        self.gone.append(&mut other.gone);
+        self.came.append(&mut other.came);
+        self.touched.append(&mut other.touched);
+        self.modes.append(&mut other.modes);
+        self.left.append(&mut other.left);
+    }
+
     /// Takes away what was found twice, by its name and through the directory above it.
     pub(super) fn forget_repeated(&mut self) {
         fn once<T>(list: &mut Vec<(Vec<u8>, T)>) {
@@ -43,6 +56,28 @@ impl Differences {
         once(&mut self.touched);
         once(&mut self.modes);
         once(&mut self.left);
+    }
+}
+
+/// Threads that are not looking at anything, beside the one that is.
+#[derive(Debug)]
+pub(super) struct Idle(AtomicUsize);
+
+impl Idle {
+    /// One for each further processor.
+    pub(super) fn all() -> Self {
+        let processors = thread::available_parallelism().map_or(1, Into::into);
+        Self(AtomicUsize::new(processors - 1))
+    }
+
+    fn take(&self) -> bool {
+        let one_less = |idle: usize| idle.checked_sub(1);
+        let (took, left) = (Ordering::AcqRel, Ordering::Acquire);
+        self.0.fetch_update(took, left, one_less).is_ok()
+    }
+
+    fn give_back(&self) {
+        self.0.fetch_add(1, Ordering::AcqRel);
     }
 }
 
@@ -60,6 +95,7 @@ pub(super) struct Coverage {
 pub(super) struct Walk<'a> {
     pub(super) coverage: &'a Coverage,
     pub(super) watcher: Option<&'a mut Watcher>,
+    pub(super) idle: &'a Idle,
     pub(super) found: Differences,
 }
 
@@ -80,7 +116,7 @@ impl Walk<'_> {
         let Ok(names) = disk::names(at) else { return };
         let mut there = 0;
         for name in &names {
-            self.entry(at, path, name, known);
+            self.name(at, path, name, known);
             // What is new here is not among them yet.
             there += usize::from(known.entries.contains_key(name));
         }
@@ -93,10 +129,74 @@ impl Walk<'_> {
                 self.gone(path, &name, known);
             }
         }
+        let entries = known.entries.iter_mut();
+        let mut below: Vec<(&[u8], &mut KnownDirectory)> = entries
+            .filter_map(|(name, known)| match known {
+                Known::Directory(below) => Some((&**name, below)),
+                _ => None,
+            })
+            .collect();
+        self.directories(at, path, &mut below);
+    }
+
+    /// Looks at directories in one, with another thread if there is much to look at.
+    fn directories(
+        &mut self,
+        at: &OwnedFd,
+        path: &mut Vec<u8>,
+        below: &mut [(&[u8], &mut KnownDirectory)],
+    ) {
+        let entries = below.iter().map(|(_, below)| below.entries.len());
+        // One queue hears of all that is watched, in the order in which it was.
+        let is_alone = self.watcher.is_some() || below.len() < 2;
+        if is_alone || entries.sum::<usize>() < MANY || !self.idle.take() {
+            for (name, below) in below {
+                if let Ok(opened) = disk::open_directory(at, name) {
+                    let len = path.len();
+                    push(path, name);
+                    self.directory(&opened, path, below);
+                    path.truncate(len);
+                }
+            }
+            return;
+        }
+        let (mine, others) = below.split_at_mut(below.len() / 2);
+        let mut other = Walk {
+            watcher: None,
+            found: Differences::default(),
+            ..*self
+        };
+        let mut other_path = path.clone();
+        thread::scope(|scope| {
+            let other = scope.spawn(move || {
+                other.directories(at, &mut other_path, others);
+                other.idle.give_back();
+                other.found
+            });
+            self.directories(at, path, mine);
+            match other.join() {
+                Ok(found) => self.found.append(found),
+                Err(panicked) => panic::resume_unwind(panicked),
+            }
+        });
+    }
+
+    /// Looks at one name in a directory that is known, and at all below it.
+    pub(super) fn entry(
+        &mut self,
+        at: &OwnedFd,
+        path: &mut Vec<u8>,
+        name: &[u8],
+        directory: &mut KnownDirectory,
+    ) {
+        self.name(at, path, name, directory);
+        if let Some(Known::Directory(below)) = directory.entries.get_mut(name) {
+            self.directories(at, path, &mut [(name, below)]);
+        }
     }
 
     /// Looks at one name in a directory that is known.
-    pub(super) fn entry(
+    fn name(
         &mut self,
         at: &OwnedFd,
         path: &mut Vec<u8>,
@@ -132,9 +232,6 @@ impl Walk<'_> {
                     self.found.modes.push((path.clone(), seen.mode));
                 }
                 below.stat = seen.stat;
-                if let Ok(opened) = disk::open_directory(at, name) {
-                    self.directory(&opened, path, below);
-                }
             }
             (Some(Known::Left(Left::Special(known))), Sort::Special(sort)) if *known == sort => {}
             // A name that was left out stays so, whatever stands there.
