@@ -2,6 +2,8 @@
 //!
 //! The run is only read. What the fork then says is for whoever answers its calls.
 
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -116,8 +118,10 @@ impl Debugger {
                 make_directory(&directory)
                     .map_err(|error| BeginForkError::Io(directory.display().to_string(), error))?;
             }
-            for number in 1..MOST_NAMES {
-                let path = directory.join(format!("{stem}.fork-{number}.jsonl"));
+            let taken = names_in(&directory);
+            let names = (1..MOST_NAMES).map(|number| format!("{stem}.fork-{number}.jsonl"));
+            for name in names.filter(|name| !taken.contains(OsStr::new(name))) {
+                let path = directory.join(name);
                 match begin(&path) {
                     Ok(recorder) => return Ok((recorder, path)),
                     Err(RecordError::Exists(_)) => {}
@@ -242,6 +246,14 @@ fn hint(parent: &Path, fork: &Path) -> String {
     } else {
         parent.to_string_lossy().into_owned()
     }
+}
+
+/// The names in a directory, as far as it can be read.
+fn names_in(directory: &Path) -> HashSet<OsString> {
+    let entries = fs::read_dir(directory).into_iter().flatten();
+    entries
+        .filter_map(|entry| Some(entry.ok()?.file_name()))
+        .collect()
 }
 
 fn make_directory(path: &Path) -> io::Result<()> {

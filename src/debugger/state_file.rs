@@ -84,9 +84,11 @@ impl<'a> StateFile<'a> {
         if fields == before {
             return Ok(());
         }
+        // At one go: each word by itself would be a call of the system's.
+        let mut text = serde_json::to_vec_pretty(&fields)?;
+        text.push(b'\n');
         let mut file = tempfile::NamedTempFile::new_in(above)?;
-        serde_json::to_writer_pretty(&mut file, &fields)?;
-        file.write_all(b"\n")?;
+        file.write_all(&text)?;
         file.persist(&path)?;
         Ok(())
     }

@@ -14,7 +14,7 @@ use super::super::state_file::{Fields, StateFile};
 use crate::model::{Edit, EditOf, Header, Seq, StepNumber, TapePath};
 
 /// What is remembered of a tape.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::debugger) struct Known {
     pub(in crate::debugger) path: PathBuf,
     pub(super) parent: Option<(String, Seq)>,
@@ -133,14 +133,14 @@ impl Places {
             return Ok(());
         };
         let mut known = self.known_tapes();
-        let before = written(&known);
+        let before = known.clone();
         change(&mut known);
-        if written(&known) == before {
+        if known == before {
             return Ok(());
         }
         StateFile::new(directory, FILE).change(|fields| {
             // Others may have changed it since.
-            let is_new = |id: &String| before.get(id) != written(&known).get(id);
+            let is_new = |id: &String| before.get(id) != known.get(id);
             let mut tapes = match fields.remove(TAPES) {
                 Some(Value::Object(tapes)) => tapes,
                 _ => Fields::new(),
@@ -166,9 +166,4 @@ impl Places {
             None => path,
         }
     }
-}
-
-fn written(known: &BTreeMap<String, Known>) -> BTreeMap<String, Fields> {
-    let fields = |(id, known): (&String, &Known)| (id.clone(), known.to_fields());
-    known.iter().map(fields).collect()
 }
