@@ -141,6 +141,12 @@ pub enum Unanswerable {
     /// It lists files in an order that depends on times.
     #[error("the order of its answer is not known from files")]
     Order,
+    /// It leaves names out, and directories closed, by lists of its own.
+    #[error(
+        "it leaves names out and directories closed by lists that differ from version to version, \
+         and shows files that a tape leaves out"
+    )]
+    Listing,
     /// It has options that change its answer in a way that is not written down here.
     #[error("what its options mean is not known here")]
     Options,
@@ -213,7 +219,8 @@ fn unanswerable(name: &str) -> Unanswerable {
         "Task" | "Agent" => Unanswerable::Agent,
         "BashOutput" | "KillBash" | "KillShell" | "TaskOutput" | "TaskStop" | "write_stdin"
         | "AgentOutputTool" | "Monitor" => Unanswerable::Background,
-        "LS" | "glob" | "grep" | "list_directory" | "search_file_content" => Unanswerable::Order,
+        "LS" => Unanswerable::Listing,
+        "glob" | "grep" | "list_directory" | "search_file_content" => Unanswerable::Order,
         "NotebookEdit" | "NotebookRead" => Unanswerable::Form,
         "AskUserQuestion" | "ExitPlanMode" | "EnterPlanMode" | "exit_plan_mode" | "TodoWrite"
         | "TodoRead" | "update_plan" | "think" | "finish" => Unanswerable::Person,
@@ -452,6 +459,7 @@ mod tests {
         check("mcp__files__read", json!({}), Unanswerable::Service);
         check("Task", json!({}), Unanswerable::Agent);
         check("Frobnicate", json!({}), Unanswerable::Tool);
+        check("LS", json!({"path": "/p"}), Unanswerable::Listing);
         check("Write", json!({"file_path": "a"}), Unanswerable::Arguments);
         check("Bash", json!({"command": []}), Unanswerable::Arguments);
         check(
