@@ -4,7 +4,7 @@
 //!     cargo bench --bench parts -- state diff    some of them
 //!
 //! The parts: index, state, events, diff, highlight, draw, recorder, capture, hook, sandbox,
-//! blame, bisect, fork, redact. A row names what is done, how long one of it takes, and how often that is the time of what stands beside
+//! blame, bisect, fork, replay, redact. A row names what is done, how long one of it takes, and how often that is the time of what stands beside
 //! it: both in turn, in this process, medians of seven rounds. Where single cases matter
 //! it names the median and the 99th of a hundred instead. This prints and judges nothing.
 
@@ -36,6 +36,8 @@ mod index;
 mod recorder;
 #[path = "parts/redact.rs"]
 mod redact;
+#[path = "parts/replay.rs"]
+mod replay;
 #[path = "parts/sandbox.rs"]
 mod sandbox;
 #[path = "speed/spread.rs"]
@@ -57,7 +59,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 /// Measures a part and prints its rows.
 type Run = fn() -> Result;
 
-const PARTS: [(&str, Run); 14] = [
+const PARTS: [(&str, Run); 15] = [
     ("index", index::run),
     ("state", state::run),
     ("events", events::run),
@@ -71,6 +73,7 @@ const PARTS: [(&str, Run); 14] = [
     ("blame", blame::run),
     ("bisect", bisect::run),
     ("fork", fork::run),
+    ("replay", replay::run),
     ("redact", redact::run),
 ];
 
