@@ -67,6 +67,14 @@ pub struct WorkbenchConfig {
     pub timeout: Duration,
 }
 
+impl WorkbenchConfig {
+    /// Finds out whether this machine lets commands be run, and else why not. Costs the start of
+    /// a sandbox, which is ended again; nothing is run in it.
+    pub fn trial(&self) -> Result<(), WorkbenchError> {
+        Disk::trial(self)
+    }
+}
+
 /// A tool call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Call {

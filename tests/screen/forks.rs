@@ -322,3 +322,37 @@ fn where_nobody_can_answer_the_fork_stops_and_says_why_and_how_to_go_on() {
         assert_eq!(world.forks().len(), 1);
     }
 }
+
+#[test]
+fn what_cannot_be_run_here_is_said_before_a_yes() {
+    let text = |tool: &str, arguments: &str| format!("== call {tool}\n{arguments}\n");
+    let bash = text("Bash", "{\"command\": \"true\"}");
+    let mut world = world_with(Path::new("/nowhere/jukebox"), 120, 40);
+    world.screen.keys("f");
+    world.type_text(&bash);
+    world.screen.keys("Ctrl-s");
+    world.screen.shows("not re-run     Bash: no sandbox: ");
+    world
+        .screen
+        .shows("ends the fork; `jukebox doctor` says more");
+    world.screen.hides("in the sandbox Bash");
+    assert_eq!(world.forks(), Vec::<PathBuf>::new());
+    // What needs no command is made all the same; what follows it might need one.
+    world.screen.keys("q");
+    world.type_text(WRITES);
+    world.screen.keys("Ctrl-s");
+    world.screen.hides("no sandbox");
+    world.screen.keys("Tab");
+    world.screen.shows("no commands    no sandbox: ");
+    world.screen.shows("gets the tape's answer to another one");
+
+    // Where they can be run, nothing is warned of.
+    let mut world = self::world(120, 40);
+    world.screen.keys("f");
+    world.type_text(&bash);
+    world.screen.keys("Ctrl-s");
+    if world.screen.text().contains("no sandbox") {
+        return;
+    }
+    world.screen.shows("in the sandbox Bash");
+}

@@ -74,6 +74,14 @@ impl Disk {
         })
     }
 
+    /// Finds out whether commands can be run: a sandbox is started over nothing, and ended.
+    pub(super) fn trial(config: &WorkbenchConfig) -> Result<(), WorkbenchError> {
+        let disk = Self::new(config)?;
+        let tree = disk.directory.path().join("tree");
+        fs::create_dir(&tree).map_err(failed(&tree))?;
+        start(config, disk.directory.path()).map(drop)
+    }
+
     /// Notes that a path of the tree is not what it was.
     pub(super) fn mark(&mut self, path: TapePath) {
         if self.is_written {

@@ -93,6 +93,8 @@ pub struct PlannedFork {
     pub remarks: Vec<(Option<usize>, SafeText)>,
     /// What may differ in requests and results that mean the same.
     pub volatile: Vec<SafeText>,
+    /// Why this machine runs no command; `None`: it does.
+    pub missing: Option<SafeText>,
 }
 
 /// A fork that was made.

@@ -38,6 +38,24 @@ pub(super) fn rows(forking: &Forking, spinner: &'static str, columns: usize) -> 
     page.rows
 }
 
+/// Whether commands may be run that the edit does not ask for itself, or that it asks for and
+/// that the tape answers only if they see what they saw.
+fn may_run_more(plan: &ForkPlan, then: &ForkThen) -> bool {
+    let is_of = |how: &PlannedHow| plan.calls.iter().any(|call| call.how == *how);
+    !is_of(&PlannedHow::Sandbox) && (*then != ForkThen::Stop || is_of(&PlannedHow::Recorded))
+}
+
+/// Why no command runs here, and what becomes of a call that needs one.
+fn not_run(why: &SafeText, then: &ForkThen) -> SafeText {
+    let end = match then {
+        ForkThen::AssumeRecorded => "gets the tape's answer to another one, or ends the fork",
+        _ => "ends the fork",
+    };
+    SafeText::line(&format!(
+        "{why}; a call that needs one {end}; `jukebox doctor` says more"
+    ))
+}
+
 fn counted(told: &[Via]) -> Vec<(Via, usize)> {
     let count = |via: &Via| told.iter().filter(|told| *told == via).count();
     let counts = Via::ALL.into_iter().map(|via| (via, count(&via)));
@@ -66,7 +84,8 @@ impl Page {
             &SafeText::line(&words),
             Role::Text,
         );
-        self.calls(plan);
+        let missing = planned.missing.as_ref().map(|why| not_run(why, then));
+        self.calls(plan, missing.as_ref());
         let (answers, requests) = plan.answers;
         if answers > 0 {
             let words = match requests {
@@ -87,6 +106,9 @@ impl Page {
                 Role::Text,
             );
         }
+        if let Some(words) = missing.filter(|_| may_run_more(plan, then)) {
+            self.tell(("no commands", NAME), &words, Role::Warning);
+        }
         let words = match then {
             ForkThen::Stop => "stop where the model must speak",
             ForkThen::AssumeRecorded => {
@@ -103,8 +125,9 @@ impl Page {
         self.say("No model and no service is called.", Role::Quiet);
     }
 
-    /// How each call of the edit would be answered.
-    fn calls(&mut self, plan: &ForkPlan) {
+    /// How each call of the edit would be answered. Where nothing can be run, those are named that
+    /// would be.
+    fn calls(&mut self, plan: &ForkPlan, missing: Option<&SafeText>) {
         let kinds = [
             ("from the tape", PlannedHow::Recorded),
             ("on files alone", PlannedHow::Computed),
@@ -113,7 +136,11 @@ impl Page {
         for (name, wanted) in kinds {
             let calls = plan.calls.iter().filter(|call| call.how == wanted);
             let names: Vec<&str> = calls.map(|call| call.tool.as_str()).collect();
-            if !names.is_empty() {
+            let missing = missing.filter(|_| wanted == PlannedHow::Sandbox);
+            if let (Some(why), [_, ..]) = (missing, names.as_slice()) {
+                let words = format!("{}: {why}", names.join(", "));
+                self.tell(("not re-run", NAME), &SafeText::line(&words), Role::Warning);
+            } else if !names.is_empty() {
                 self.tell((name, NAME), &SafeText::line(&names.join(", ")), Role::Text);
             }
         }

@@ -30,7 +30,7 @@ pub(super) fn answer<'a>(
     match job {
         ForkJob::Document { at } => reply(ForkAnswer::Document(document(&read(), *at))),
         ForkJob::Plan { at, editable, text } => {
-            reply(ForkAnswer::Plan(plan(&read(), *at, editable, text)));
+            reply(ForkAnswer::Plan(plan(runs, &read(), *at, (editable, text))));
         }
         ForkJob::Script(path) => {
             let text = fs::read_to_string(path).map_err(safe);
@@ -60,10 +60,10 @@ fn document(run: &Debugger, at: Spot) -> Answered<(Arc<Editable>, String)> {
 }
 
 fn plan(
+    runs: &Runs,
     run: &Debugger,
     at: Spot,
-    editable: &Arc<Editable>,
-    text: &str,
+    (editable, text): (&Arc<Editable>, &str),
 ) -> Result<Box<PlannedFork>, ForkUnread> {
     let mut lines = text.lines();
     if lines.all(|line| line.trim().is_empty() || line.starts_with('#')) {
@@ -91,6 +91,7 @@ fn plan(
         volatile: volatile.iter().map(|word| SafeText::line(word)).collect(),
         edit: Arc::new(edit),
         plan,
+        missing: runs.missing(),
     }))
 }
 

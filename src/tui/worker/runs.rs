@@ -1,8 +1,9 @@
 //! The runs that are asked: the one on the screen, and the one it is held against.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use crate::debugger::{Debugger, ForkGround};
+use crate::text::SafeText;
 use crate::tui::job::SharedRun;
 
 /// The run on the screen, on the left, and the one it is held against, on the right.
@@ -15,6 +16,8 @@ pub struct Runs {
     right: Arc<RwLock<Option<SharedRun>>>,
     /// What forks are made with.
     pub(in crate::tui) ground: Option<ForkGround>,
+    /// Why this machine runs no command, once that was found out.
+    missing: Arc<OnceLock<Option<SafeText>>>,
 }
 
 impl Runs {
@@ -24,6 +27,7 @@ impl Runs {
             left,
             right: Arc::default(),
             ground: None,
+            missing: Arc::default(),
         }
     }
 
@@ -42,6 +46,18 @@ impl Runs {
     pub fn against_itself(self) -> Self {
         self.set_right(Some(Arc::clone(&self.left)));
         self
+    }
+
+    /// Why this machine runs no command; `None`: it does. The first time, that is found out.
+    pub(super) fn missing(&self) -> Option<SafeText> {
+        let find_out = || {
+            let Some(ground) = &self.ground else {
+                return Some(SafeText::literal("the program's own file cannot be found"));
+            };
+            let why = ground.workbench.trial().err()?;
+            Some(SafeText::line(&why.to_string()))
+        };
+        self.missing.get_or_init(find_out).clone()
     }
 
     /// The run on the right, if there is one.
