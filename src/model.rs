@@ -23,6 +23,7 @@ mod place;
 mod problem;
 mod progress;
 mod step;
+mod stream;
 mod time;
 
 pub use certainty::Certainty;
@@ -45,4 +46,5 @@ pub use place::{Place, PlaceError, Target};
 pub use problem::{Problem, ProblemKind};
 pub use progress::{Progress, Tell, Unit};
 pub use step::StepKind;
+pub use stream::{Frame, FrameSide, JSON_FRAMES, StreamFrame};
 pub use time::{Micros, WallTime};

@@ -27,6 +27,7 @@ mod predicate;
 mod reasons;
 mod reproduce;
 pub mod request;
+pub mod stream;
 mod tool_fields;
 mod volatile;
 pub mod workbench;

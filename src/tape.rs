@@ -67,5 +67,6 @@ pub use stitched::Stitched;
 pub use verify::{ContentStats, SnapshotStats, Verified, VerifyStats, verify};
 pub use watch::Watch;
 pub use wire::v1::{
-    HTTP, effect_event, effect_of, frame_event, frame_of, http_event, http_frame, later_of,
+    HTTP, effect_event, effect_of, frame_event, frame_of, http_event, http_frame, is_of_stream,
+    later_of, stream_events, stream_frame,
 };

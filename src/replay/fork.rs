@@ -43,7 +43,6 @@ use serde_json::Value;
 pub use engine::run;
 pub use outward::OutwardCall;
 pub use script::{Line, Script, ScriptError};
-pub use walk::is_of_connection;
 
 use super::document::Output;
 use super::request::{Miss, VolatileParts};

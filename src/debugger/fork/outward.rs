@@ -5,7 +5,8 @@ use std::io;
 
 use super::super::{Debugger, Spot};
 use crate::model::{Body, Kind};
-use crate::replay::fork::{OutwardCall, is_of_connection};
+use crate::replay::fork::OutwardCall;
+use crate::tape::is_of_stream;
 
 /// Frames of a call that are looked at: what a command wrote may be much.
 const FIRST_FRAMES: usize = 16;
@@ -66,7 +67,7 @@ impl Debugger {
             .events_of(step)
             .filter(|(_, kind)| *kind == Kind::StreamFrame);
         for (position, _) in frames.take(FIRST_FRAMES) {
-            if is_of_connection(&self.tape.event(position)?) {
+            if is_of_stream(&self.tape.event(position)?) {
                 return Ok(true);
             }
         }

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::io;
 
-use crate::model::{Body, Event, FileChange, Kind, Scope};
-use crate::tape::HTTP;
+use crate::model::{Body, Event, FileChange, Scope};
+use crate::tape::is_of_stream;
 
 type Events<'a> = Box<dyn Iterator<Item = io::Result<Event>> + 'a>;
 
@@ -79,17 +79,6 @@ const fn is_edge(body: &Body) -> bool {
     )
 }
 
-/// Whether an event is a frame of a connection to somebody else: any but what a call wrote, and
-/// what models were asked.
-pub fn is_of_connection(event: &Event) -> bool {
-    const OTHERS: [&str; 3] = ["stdout", "stderr", HTTP];
-    let Body::Other { fields, .. } = &event.body else {
-        return false;
-    };
-    let name = fields.get("name").and_then(serde_json::Value::as_str);
-    event.kind() == Kind::StreamFrame && name.is_some_and(|name| !OTHERS.contains(&name))
-}
-
 /// What the tape holds of a call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recorded {
@@ -120,7 +109,7 @@ impl Recorded {
             Body::ToolResult { .. } => self.result = Some(event),
             Body::AgentStart { .. } => self.has_agents = true,
             Body::Other { kind, .. } => {
-                self.has_effects |= kind.starts_with("effect.") || is_of_connection(&event);
+                self.has_effects |= kind.starts_with("effect.") || is_of_stream(&event);
                 self.events.push(event);
             }
             _ => self.events.push(event),

@@ -1,6 +1,7 @@
 //! Version 1 of the wire, as `FORMAT.md` says.
 
 mod carry;
+mod connection;
 mod content;
 mod decode;
 mod directory;
@@ -18,6 +19,7 @@ mod scan;
 mod stream;
 
 pub use carry::{Carried, carry_line};
+pub use connection::{is_of_stream, stream_events, stream_frame};
 pub use content::{BlobParts, decode_blob, snapshot_directories};
 pub use decode::decode_event;
 pub use directory::{
