@@ -120,7 +120,7 @@ pub use lineage::{
 pub use marks::is_mark_name;
 pub use models::{
     AddressError, Api, Divergence, ModelReport, Models, ModelsError, ModelsFrom, RecordedError,
-    Upstream,
+    StreamsReport, Upstream,
 };
 pub use notes::{MAX_NOTE, Notes};
 pub use open::{Debugger, IndexCache, OpenError, OpenOptions, Places, Source};

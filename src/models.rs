@@ -15,6 +15,9 @@
 //! A [`LiveModel`] is asked without an agent: it goes on with a fork that the user let it go on
 //! with.
 //!
+//! Streams that a tape holds besides are answered through the same server, each frame as
+//! [`crate::replay::stream`] decides it.
+//!
 //! Keys go through and are never kept. Nothing is connected to but the addresses of
 //! [`Source::Endpoints`], and the [`Endpoint`] of a [`LiveModel`]; with a [`Source::Tape`] nothing
 //! is connected to at all.
@@ -25,6 +28,7 @@ mod body;
 mod chat;
 mod client;
 mod dialogue;
+mod door;
 mod draft;
 mod endpoint;
 mod exchange;
@@ -45,6 +49,7 @@ mod upstream;
 
 pub use answer::{Answer, Assembly};
 pub use api::{Api, Dialect};
+pub use door::StreamsReport;
 pub use endpoint::{Endpoint, EndpointError};
 pub use live::{FirstRequest, LiveModel};
 pub use recorded::{Divergence, Found, Recorded, RecordedError, RecordedReply};

@@ -18,5 +18,7 @@ mod exchanges;
 mod fails_closed;
 #[path = "models/redacted.rs"]
 mod redacted;
+#[path = "models/streams.rs"]
+mod streams;
 #[path = "models/wire.rs"]
 mod wire;

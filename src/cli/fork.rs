@@ -119,7 +119,8 @@ from the beginning, in the sandbox, on the files that the run began with: its re
 tape's answers as long as they are the recorded ones, then the edit, and behind that an error
 that says so, or the answers of the endpoints of --live. What it does before the edit is done
 again, and is on the fork's tape; whether its files are then those of the run is said. An agent
-that asks something else before the edit makes no fork. What it writes goes to standard error.
+that asks something else before the edit makes no fork. What it writes goes to standard error. The
+streams that the run had to other services are at JUKEBOX_STREAMS, as `jukebox record --help` says.
 
 A document has sections: `== text`, `== thinking`, `== call TOOL` with the arguments as JSON,
 `== result OUTCOME [exit CODE]`, `== prompt ROLE`; --show prints one. A script has one answer a

@@ -117,7 +117,11 @@ that was recorded gets the bytes that were recorded, in the same pieces, of equa
 own, in order. Equal means: the same path, and JSON that says the same; numbers as they are
 written; headers do not count, nor do the parts that TAPE's header and --volatile list (`*` is
 any name or number). A request that was not recorded gets an error; it is told, and the command's
-code is then 1 at least.
+code is then 1 at least. Streams of TAPE (src/tape/FORMAT.md), such as those to MCP servers, are at
+JUKEBOX_STREAMS, each below it by its address as a URL has it, and spoken to as MCP goes over
+HTTP: a POST says a frame and gets what the service said to it, with the ids that the command
+made up for its requests. The first frame that is not the recorded one ends its stream, and is
+told leaf by leaf.
 
 Secrets are taken out before anything is on disk, and placeholders stand for them: `jukebox redact
 --help` says what is one. A file with one is recorded as redacted, and never restored.

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::answer::{Answer, Assembly};
 use super::api::{Api, Dialect};
-use crate::model::Via;
+use crate::model::{StreamFrame, Via};
 
 /// What was asked.
 #[derive(Debug)]
@@ -38,6 +38,8 @@ pub(super) enum Happening {
     },
     Chunk(Bytes),
     Complete(Box<Answer>, Written),
+    /// What was said on a stream, by either side.
+    Said(Vec<StreamFrame>, Written),
     Ended(Option<String>),
 }
 
@@ -66,6 +68,14 @@ pub(super) struct Teller {
 }
 
 impl Teller {
+    /// Tells what was said on a stream: it is on the tape when this returns.
+    pub(super) async fn said(&self, frames: Vec<StreamFrame>) -> Result<(), NotWritten> {
+        let (written, is_written) = oneshot::channel();
+        // It is of no exchange.
+        self.tell(0, Happening::Said(frames, written));
+        wait_for(is_written).await
+    }
+
     fn tell(&self, number: u64, happening: Happening) {
         // Nobody hears it when the run is over; then it is of no tape.
         if self.happenings.send((number, happening)).is_ok() {

@@ -13,6 +13,7 @@ use super::api::{Api, Dialect};
 use super::spoken;
 use crate::model::{Body, HttpFrame, Kind, ModelBlock, Problem, Seq};
 use crate::replay::request::{self, Miss, VolatileParts};
+use crate::replay::stream::{OddFrame, Streams};
 use crate::tape::{BlobError, BlobSource as _, Tape, http_frame, later_of};
 
 /// A tape that no request can be answered from.
@@ -28,8 +29,11 @@ pub enum RecordedError {
     #[error("it is no tape: it has no header")]
     NoHeader,
     /// Nobody recorded what a model was asked.
-    #[error("no exchange with a model is recorded on it")]
+    #[error("no exchange with a model is recorded on it, and no stream")]
     Nothing,
+    /// A frame of a stream cannot be read.
+    #[error(transparent)]
+    Frame(#[from] OddFrame),
     /// The body of a request is not there.
     #[error("what was asked in event {seq} is not whole: {source}")]
     Request {
@@ -50,6 +54,8 @@ pub enum RecordedError {
 #[derive(Debug)]
 pub struct Recorded {
     exchanges: Vec<Exchange>,
+    /// What the run and others said to each other over connections that stayed open.
+    streams: Streams,
     volatile: VolatileParts,
     /// The exchange with another answer.
     edited: Option<usize>,
@@ -149,6 +155,7 @@ impl Recorded {
         }
         let mut recorded = Self {
             exchanges: Vec::new(),
+            streams: Streams::new(volatile.clone()),
             volatile,
             edited: None,
         };
@@ -159,6 +166,7 @@ impl Recorded {
             }
             let event = tape.event(position)?;
             let seq = tape.index.events.seq(position);
+            recorded.streams.take(seq, &event)?;
             let is_of_one = matches!(&event.body, Body::Other { fields, .. }
                 if fields.get("name").and_then(Value::as_str) == Some(crate::tape::HTTP));
             if !is_of_one {
@@ -169,7 +177,7 @@ impl Recorded {
             };
             recorded.take(tape, seq, call, (frame, later_of(&event)))?;
         }
-        if recorded.exchanges.is_empty() {
+        if recorded.exchanges.is_empty() && recorded.streams.is_empty() {
             return Err(RecordedError::Nothing);
         }
         for exchange in &mut recorded.exchanges {
@@ -226,6 +234,11 @@ impl Recorded {
             _ => return Err(RecordedError::Odd(seq)),
         }
         Ok(())
+    }
+
+    /// The streams, which are opened elsewhere from here on.
+    pub(super) fn take_streams(&mut self) -> Streams {
+        std::mem::take(&mut self.streams)
     }
 
     /// How many there are, and how many of them have answered a request.

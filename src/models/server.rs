@@ -29,6 +29,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::api::{Api, Dialect};
 use super::body::Decoder;
+use super::door::{self, StreamDoor, StreamsReport};
 use super::exchange::{Asked, Exchange, NotWritten, Teller};
 use super::flushes::{Counted, Flushes};
 use super::headers;
@@ -37,6 +38,7 @@ use super::recorded::{Divergence, Found, Recorded, RecordedReply};
 use super::telling::Telling;
 use super::upstream::{Trust, Upstream};
 use crate::model::Via;
+use crate::replay::stream::Streams;
 use crate::transaction::beside::{Aside, Beside};
 
 /// Bytes of a request's body at most.
@@ -69,6 +71,8 @@ pub struct Report {
     pub live: usize,
     /// Of a fork: how many came behind the other answer, and nobody could answer.
     pub behind: usize,
+    /// What became of the streams that a tape holds.
+    pub streams: StreamsReport,
 }
 
 /// The server. Dropped, it is gone, and what was under way is cut off.
@@ -82,9 +86,10 @@ pub struct Server {
 }
 
 #[derive(Debug)]
-struct Shared {
+pub(super) struct Shared {
     answers: Answers,
-    teller: Arc<Teller>,
+    pub(super) streams: StreamDoor,
+    pub(super) teller: Arc<Teller>,
     next: AtomicU64,
     report: Mutex<Report>,
 }
@@ -171,6 +176,11 @@ impl Server {
         woken.set_nonblocking(true)?;
         wake.set_nonblocking(true)?;
         let (happenings, heard) = std::sync::mpsc::channel();
+        let mut source = source;
+        let streams = StreamDoor::new(match &mut source {
+            Source::Tape(recorded) | Source::Fork(recorded, _) => recorded.take_streams(),
+            Source::Endpoints(_) => Streams::default(),
+        });
         let answers = Answers::of(source);
         let recorded = answers.tape.as_ref().map_or(0, |tape| {
             let recorded = tape.lock().unwrap_or_else(PoisonError::into_inner);
@@ -183,6 +193,7 @@ impl Server {
         let tools = answers.is_fork.then_some(Via::Rerun);
         let shared = Arc::new(Shared {
             answers,
+            streams,
             teller: Arc::new(Teller {
                 happenings,
                 wake: Arc::new(wake),
@@ -223,9 +234,18 @@ impl Server {
         format!("http://{socket}{}", api.prefix())
     }
 
+    /// Where an agent finds the streams of a tape, each below it by its address.
+    pub fn streams(&self) -> String {
+        let socket = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
+        format!("http://{socket}{}", door::PREFIX)
+    }
+
     /// What became of the requests so far.
     pub fn report(&self) -> Report {
-        self.shared.report().clone()
+        Report {
+            streams: self.shared.streams.report(),
+            ..self.shared.report().clone()
+        }
     }
 
     fn stop(&mut self) {
@@ -291,15 +311,17 @@ async fn serve(
 ) -> Response<Passage> {
     let (head, body) = request.into_parts();
     let path = head.uri.path_and_query().map_or("", |path| path.as_str());
+    if let Some(address) = door::address_of(path) {
+        return door::serve(shared, &address, (&head, body), flushes).await;
+    }
     let Some((api, path)) = Api::of_path(path) else {
         let line = format!("`{path}` belongs to no endpoint that is recorded");
         return refuse(StatusCode::NOT_FOUND, &line, flushes);
     };
-    let Ok(body) = Limited::new(body, LARGEST).collect().await else {
-        let line = format!("the request's body did not come, or has over {LARGEST} bytes");
-        return refuse(StatusCode::PAYLOAD_TOO_LARGE, &line, flushes);
+    let raw = match whole(body).await {
+        Ok(raw) => raw,
+        Err(line) => return refuse(StatusCode::PAYLOAD_TOO_LARGE, &line, flushes),
     };
-    let raw = body.to_bytes();
     let coding = head.headers.get(CONTENT_ENCODING);
     let coding = coding.and_then(|it| it.to_str().ok()).unwrap_or_default();
     // What cannot be taken out of its compression is told as it is: its header says so.
@@ -356,6 +378,16 @@ async fn serve(
             drop(report);
             refuse(status, &line, flushes)
         }
+    }
+}
+
+/// All of a request's body, or why it is not there.
+pub(super) async fn whole(body: Incoming) -> Result<Bytes, String> {
+    match Limited::new(body, LARGEST).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(_) => Err(format!(
+            "the request's body did not come, or has over {LARGEST} bytes"
+        )),
     }
 }
 
@@ -520,7 +552,7 @@ impl Chunks {
 
 /// An answer of our own: an error, in words that the libraries of both companies understand. No
 /// library is to try it again.
-fn refuse(status: StatusCode, line: &str, flushes: Flushes) -> Response<Passage> {
+pub(super) fn refuse(status: StatusCode, line: &str, flushes: Flushes) -> Response<Passage> {
     let error = json!({
         "type": "error",
         "error": {"type": "jukebox_error", "code": "jukebox", "message": format!("jukebox: {line}")},
@@ -538,7 +570,7 @@ fn refuse(status: StatusCode, line: &str, flushes: Flushes) -> Response<Passage>
 }
 
 impl Shared {
-    fn report(&self) -> std::sync::MutexGuard<'_, Report> {
+    pub(super) fn report(&self) -> std::sync::MutexGuard<'_, Report> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

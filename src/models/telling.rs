@@ -17,7 +17,7 @@ use super::answer::Answer;
 use super::exchange::{Asked, Happening, Written};
 use super::question::{Conversations, Returned, model_of, returned};
 use crate::model::{BlobHash, BlockKind, Body, Content, Event, HttpFrame, Via};
-use crate::tape::http_event;
+use crate::tape::{http_event, stream_events};
 use crate::transaction::beside::Aside;
 
 /// Tells of the exchanges of one server.
@@ -72,12 +72,18 @@ impl Telling {
             self.waiting.push(written);
             return;
         }
+        if let Happening::Said(frames, written) = happening {
+            let events: Vec<Event> = frames.iter().flat_map(stream_events).collect();
+            self.next.extend(events.into_iter().map(Aside::from));
+            self.waiting.push(written);
+            return;
+        }
         let Some(Open { call, since, via }) = self.open.get(&number) else {
             return;
         };
         let (call, since, via) = (call.clone(), *since, *via);
         match happening {
-            Happening::Asked(..) => {}
+            Happening::Asked(..) | Happening::Said(..) => {}
             Happening::Answered { status, headers } => {
                 self.frame(&call, &HttpFrame::Answer { status, headers });
             }

@@ -41,6 +41,7 @@ mod records;
 mod restores;
 mod searches;
 mod secrets;
+mod streams;
 mod themes;
 #[path = "../support/traces.rs"]
 mod traces;

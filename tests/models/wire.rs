@@ -30,6 +30,7 @@ impl Message {
 pub(crate) struct Running {
     directory: TempDir,
     addresses: Vec<(Api, String)>,
+    streams: String,
     is_over: Arc<AtomicBool>,
     writer: JoinHandle<Report>,
 }
@@ -56,6 +57,7 @@ impl Running {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut server = Server::start(listener.into(), source).unwrap();
         let addresses = Api::ALL.map(|api| (api, server.address(api))).to_vec();
+        let streams = server.streams();
         let is_over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&is_over);
         let writer = std::thread::spawn(move || {
@@ -90,6 +92,7 @@ impl Running {
         Self {
             directory,
             addresses,
+            streams,
             is_over,
             writer,
         }
@@ -113,17 +116,21 @@ impl Running {
         body: &str,
     ) -> Message {
         let base = self.addresses.iter().find(|(other, _)| *other == api);
-        let address = base.unwrap().1.strip_prefix("http://").unwrap();
-        let (host, below) = address.split_once('/').unwrap();
-        let mut stream = TcpStream::connect(host).unwrap();
-        let mut request = format!("{method} /{below}{path} HTTP/1.1\r\nHost: {host}\r\n");
-        for (name, value) in headers {
-            request.extend([name, ": ", value, "\r\n"]);
-        }
-        let length = body.len().to_string();
-        request.extend(["content-length: ", &length, "\r\n\r\n", body]);
-        stream.write_all(request.as_bytes()).unwrap();
+        let stream = send(&base.unwrap().1, (method, path), headers, body);
         Message::read(&mut BufReader::new(&stream))
+    }
+
+    /// Says something to a stream, and gives the connection on which the answer comes.
+    pub(crate) fn to_stream(
+        &self,
+        (method, address): (&str, &str),
+        session: Option<&str>,
+        body: &str,
+    ) -> BufReader<TcpStream> {
+        let session = session.map(|session| ("mcp-session-id", session));
+        let headers: Vec<_> = session.into_iter().collect();
+        let path = format!("/{address}");
+        BufReader::new(send(&self.streams, (method, &path), &headers, body))
     }
 
     /// Ends it; the tape, and what it says of itself.
@@ -137,6 +144,25 @@ impl Running {
         };
         (written, report)
     }
+}
+
+fn send(
+    base: &str,
+    (method, path): (&str, &str),
+    headers: &[(&str, &str)],
+    body: &str,
+) -> TcpStream {
+    let address = base.strip_prefix("http://").unwrap();
+    let (host, below) = address.split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    let mut request = format!("{method} /{below}{path} HTTP/1.1\r\nHost: {host}\r\n");
+    for (name, value) in headers {
+        request.extend([name, ": ", value, "\r\n"]);
+    }
+    let length = body.len().to_string();
+    request.extend(["content-length: ", &length, "\r\n\r\n", body]);
+    stream.write_all(request.as_bytes()).unwrap();
+    stream
 }
 
 /// A tape that was written.

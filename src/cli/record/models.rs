@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::super::environment::Environment;
 use super::super::failure::Failure;
 use super::super::output::warn;
-use crate::debugger::{Api, ModelReport, Models, ModelsFrom, Upstream};
+use crate::debugger::{Api, ModelReport, Models, ModelsFrom, StreamsReport, Upstream};
 use crate::text::SafeText;
 
 /// Heads the options of `--model`.
@@ -94,14 +94,31 @@ impl ModelArgs {
             ));
             return;
         }
-        let unmade = recorded.saturating_sub(*answered);
-        let unmade = match unmade {
-            0 => String::new(),
-            _ => format!("; {unmade} recorded ones were not made"),
-        };
-        warn(&format!(
-            "{answered} of {recorded} recorded requests to models were answered from the tape{unmade}"
-        ));
+        let StreamsReport {
+            recorded: streams,
+            opened,
+            awaited,
+        } = report.streams;
+        if *recorded > 0 || streams == 0 {
+            let unmade = match recorded.saturating_sub(*answered) {
+                0 => String::new(),
+                unmade => format!("; {unmade} recorded ones were not made"),
+            };
+            warn(&format!(
+                "{answered} of {recorded} recorded requests to models were answered from the \
+                 tape{unmade}"
+            ));
+        }
+        if streams > 0 {
+            let awaited = match awaited {
+                0 => String::new(),
+                _ => format!("; {awaited} recorded frames were not said again"),
+            };
+            warn(&format!(
+                "{opened} of {streams} recorded streams were opened again, and answered from the \
+                 tape{awaited}"
+            ));
+        }
         for divergence in divergences {
             let line = format!(
                 "no answer on the tape: {}: {}",
