@@ -96,8 +96,9 @@ pub use conversation::{Spoken, Turn, Utterance};
 pub use effects::{LedgerRow, LedgerView, Standing};
 pub use environment::{EffectRow, EnvironmentView};
 pub use export::{
-    CaseCut, CaseFiles, CaseForm, CaseKept, CaseMeans, CaseOffer, CaseOptions, ExportError,
-    ExportedCase, MinimalError, PreparedCase, Uncertain,
+    CaseCut, CaseFiles, CaseForm, CaseKept, CaseMeans, CaseOffer, CaseOptions, CutRow,
+    EvaluationOffer, ExportError, ExportedCase, MinimalError, PreparedCase, PreparedEvaluation,
+    Shrinking, Uncertain, WhileShrinking,
 };
 pub use follow::{Anew, Look, Refresh, Watch};
 pub use fork::{

@@ -34,7 +34,7 @@ pub use anonymous::{Anonymous, TellsPlace};
 pub use case::{Altered, Case, CaseFile, CaseItem, LeftOut};
 pub use check::{CaseVerdict, Checked, check};
 pub use directory::{CaseError, MANIFEST, cases_at, read, write, write_files};
-pub use evaluation::{Asking, Evaluation, Message, Role};
+pub use evaluation::{Asking, CONFIG as EVALUATION, Evaluation, Message, Role};
 pub use form::Form;
 pub use minimal::{Changed, Cut, Kept, Limits, MinimalError, minimal};
 pub use needed::Touched;

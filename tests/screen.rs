@@ -85,6 +85,8 @@ mod scrollbars;
 mod scrub;
 #[path = "screen/searches.rs"]
 mod searches;
+#[path = "screen/smallest.rs"]
+mod smallest;
 #[path = "screen/transaction.rs"]
 mod transaction;
 #[path = "screen/travel.rs"]

@@ -2,20 +2,22 @@
 //! who writes a test case, for views of them: nothing is held, run or written here.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jukebox::debugger::{
-    Committed, Conflict, Debugger, EffectState, EndedTransaction, ExportedCase, Fate, Fingerprint,
-    ForkedStep, HeldState, LedgerRow, Proposed, Prospect, RolledBack, Sent, Standing, StepRow,
-    Stopped, TransactionEnd, TransactionEnded, TransactionStanding,
+    CaseCut, CaseKept, CaseOffer, Committed, Conflict, Debugger, EffectState, EndedTransaction,
+    ExportedCase, Fate, Fingerprint, ForkedStep, HeldState, LedgerRow, Proposed, Prospect,
+    RolledBack, Sent, Shrinking, Standing, StepRow, Stopped, TransactionEnd, TransactionEnded,
+    TransactionStanding,
 };
 use jukebox::model::{BlobHash, EffectClass, StepNumber, TapePath, Via};
 use jukebox::text::SafeText;
 use jukebox::tui::job::{
-    Answer, ExportAnswer, ExportJob, ForkAnswer, ForkJob, ForkMade, ForkUnmade, Job, LineCount,
-    PatchRow, PatchSort, TransactionAnswer, TransactionJob,
+    Answer, CaseOffered, ExportAnswer, ExportJob, ForkAnswer, ForkJob, ForkMade, ForkUnmade, Job,
+    LineCount, PatchRow, PatchSort, Prepared, TransactionAnswer, TransactionJob,
 };
 
-use super::{Holder, Making};
+use super::{Cut, Holder, Making};
 
 /// Answers what is asked of the holder; whether it was that.
 pub(crate) fn answer(holder: Holder, job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
@@ -55,7 +57,10 @@ pub(crate) fn answer(holder: Holder, job: &Job, reply: &mut dyn FnMut(Answer)) -
 /// Says that a test case was written, where it could be; whether it was asked.
 pub(crate) fn say_written(job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
     let Job::Export(ExportJob::Write {
-        offered, directory, ..
+        offered,
+        form,
+        directory,
+        ..
     }) = job
     else {
         return false;
@@ -67,9 +72,12 @@ pub(crate) fn say_written(job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
         );
         Err(SafeText::line(&why))
     } else {
-        let offer = &offered.offer;
+        let Prepared::Case(case, offer) = &offered.prepared else {
+            return false;
+        };
         Ok(Box::new(ExportedCase {
-            name: offered.case.name().to_owned(),
+            form: *form,
+            name: case.name().to_owned(),
             directory: directory.clone(),
             step: offer.step,
             tool: offer.tool.clone(),
@@ -78,11 +86,71 @@ pub(crate) fn say_written(job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
             remarks: Vec::new(),
             secrets: 0,
             moved: 0,
-            cut: None,
+            cut: offer.cut.clone(),
         }))
     };
     reply(Answer::Export(ExportAnswer::Written(written)));
     true
+}
+
+/// Answers what looking for the smallest set of files comes to; whether it was asked.
+pub(crate) fn cut(cut: Cut, job: &Job, reply: &mut dyn FnMut(Answer)) -> bool {
+    let Job::Export(ExportJob::Shrink { offered, budget }) = job else {
+        return false;
+    };
+    let mut say = |answer| reply(Answer::Export(answer));
+    say(ExportAnswer::Shrinks(Shrinking {
+        tries: 41,
+        files: 3,
+        bytes: 892,
+        elapsed: *budget / 3,
+        budget: *budget,
+    }));
+    let shrunk = match (cut, &offered.prepared) {
+        (Cut::Found, Prepared::Case(case, offer)) => Ok(Arc::new(CaseOffered {
+            prepared: Prepared::Case(case.clone(), fewer(offer)),
+            directory: offered.directory.clone(),
+        })),
+        (Cut::None, _) => Err(SafeText::literal(
+            "step 18: it does not fail twice as it was recorded, on all of its files: ok, exit \
+             code 0",
+        )),
+        _ => return true,
+    };
+    say(ExportAnswer::Shrunk(shrunk));
+    true
+}
+
+/// A case with fewer files.
+fn fewer(offer: &CaseOffer) -> CaseOffer {
+    let kept = |path, kept| (SafeText::literal(path), kept);
+    let gone = |path, lines| kept(path, CaseKept::Nothing { lines: Some(lines) });
+    let less = |path, left, of| kept(path, CaseKept::Lines { kept: left, of });
+    let files = vec![
+        gone("README.md", 6),
+        less("data/commented.csv", 2, 4),
+        gone("data/large.csv", 2),
+        gone("src/cart.awk", 9),
+        less("tests/run.sh", 16, 24),
+    ];
+    let named = [
+        ("data/commented.csv", 24),
+        ("data/small.csv", 24),
+        ("tests/run.sh", 589),
+    ];
+    CaseOffer {
+        files: 3,
+        bytes: 637,
+        named: named
+            .map(|(path, size)| (SafeText::literal(path), size))
+            .into(),
+        cut: Some(CaseCut {
+            is_least: true,
+            turns_green: Some(StepNumber(28)),
+            files,
+        }),
+        ..offer.clone()
+    }
 }
 
 /// The steps from the one on which the views fork, and on.

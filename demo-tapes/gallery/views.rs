@@ -53,6 +53,8 @@ pub(crate) enum Stage {
     Forked(Member),
     /// A run of which a fork is made, and this comes of it.
     Forking(Making),
+    /// A run of which a test case with few files is made, and this comes of it.
+    Cutting(Cut),
     /// No run, of a person who never opened one.
     NoRun,
     /// No run, of a person who opened some before.
@@ -102,6 +104,17 @@ pub(crate) enum Making {
     Refused,
 }
 
+/// What comes of looking for the smallest set of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// It is being looked for.
+    Underway,
+    /// It is found.
+    Found,
+    /// The call does not fail twice.
+    None,
+}
+
 /// What the process that holds a transaction answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holder {
@@ -118,7 +131,7 @@ pub(crate) enum Holder {
 use Holder::{Conflicting, Gone, Silent, Willing};
 use Making::{BrokenOff, Made, NotAnswered, Refused, Underway};
 use Member::{Fork, Orphan, Parent};
-use Stage::{Followed, Forked, Forking, Held, NoRun, On, Reading, Recent, Unanswered};
+use Stage::{Cutting, Followed, Forked, Forking, Held, NoRun, On, Reading, Recent, Unanswered};
 use Tape::{BugHunt, Damaged, Effects, Empty, RolledBack, Signs};
 
 const fn view(name: &'static str, stage: Stage, keys: &'static str) -> View {
@@ -244,6 +257,35 @@ pub(crate) const VIEWS: &[View] = &[
     view("export-uncertain", On(Signs), "Gx"),
     view("export-nothing", On(BugHunt), ":17<Enter>x"),
     view("export-done", On(BugHunt), ":18<Enter>xY"),
+    view("export-promptfoo", On(BugHunt), ":18<Enter>xh"),
+    view("export-turn-offered", On(BugHunt), ":17<Enter>x"),
+    view("export-minimal", On(BugHunt), ":18<Enter>xj<S-Tab>"),
+    view("export-minimal-edit", On(BugHunt), ":20<Enter>xj<S-Tab>"),
+    view(
+        "export-minimal-underway",
+        Cutting(Cut::Underway),
+        ":18<Enter>xj<S-Tab>Y",
+    ),
+    view(
+        "export-minimal-enough",
+        Cutting(Cut::Underway),
+        ":18<Enter>xj<S-Tab>Y<Esc>",
+    ),
+    view(
+        "export-minimal-found",
+        Cutting(Cut::Found),
+        ":18<Enter>xj<S-Tab>Y",
+    ),
+    view(
+        "export-minimal-none",
+        Cutting(Cut::None),
+        ":18<Enter>xj<S-Tab>Y",
+    ),
+    view(
+        "export-minimal-done",
+        Cutting(Cut::Found),
+        ":18<Enter>xj<S-Tab>YY",
+    ),
     view("export-taken", On(BugHunt), ":18<Enter>xjj<Enter>/<Enter>Y"),
     // How a transaction ends.
     view("commit", Held(Willing), "GC"),
@@ -405,6 +447,7 @@ impl Stages {
         let mut instead = |job: &job::Job, reply: &mut dyn FnMut(Answer)| match view.stage {
             Stage::Held(holder) => asked::answer(holder, job, reply),
             Stage::Forking(making) => asked::make(making, &told, job, reply),
+            Stage::Cutting(cut) => asked::cut(cut, job, reply) || asked::say_written(job, reply),
             _ => asked::say_written(job, reply),
         };
         worker.settle_but(&mut app, resize, &mut instead);
@@ -435,7 +478,7 @@ impl Stages {
             | Stage::Reading(tape)
             | Stage::Followed(tape) => Source::Path(self.path(tape)),
             Stage::Held(_) => Source::Path(self.path(Tape::Effects)),
-            Stage::Forking(_) => Source::Path(self.path(Tape::BugHunt)),
+            Stage::Forking(_) | Stage::Cutting(_) => Source::Path(self.path(Tape::BugHunt)),
             Stage::Forked(member) => Source::Path(match member {
                 Member::Parent => self.family.run.clone(),
                 Member::Fork => self.family.checked.clone(),

@@ -202,6 +202,12 @@ impl Args {
                  name one of them; nothing was run",
             ));
         }
+        if options.form.is_evaluation() && (check.is_some() || self.files.is_some()) {
+            return Err(Failure::unusable(
+                "--as promptfoo keeps a turn of the model, without files and without a check of \
+                 them: leave out --files and --check-…, or choose another form; nothing was written",
+            ));
+        }
         let declared = self.config.read(around, None)?;
         let tries = match options.files {
             CaseFiles::Minimal => Some((workbench(around, TIMEOUT)?, self.budget)),
@@ -218,63 +224,59 @@ impl Args {
         if self.json {
             out.json(&object(&done))?;
         } else {
-            self.print(&done, spot.step, out)?;
+            print(&done, spot.step, out)?;
         }
         Ok(Answer::Yes)
     }
+}
 
-    fn print(
-        &self,
-        done: &ExportedCase,
-        named: StepNumber,
-        out: &mut Output,
-    ) -> Result<(), Failure> {
-        for doubt in &done.doubts {
-            out.line(
-                Style::Doubt,
-                &SafeText::line(&format!("not known: {doubt}")),
-            )?;
-        }
-        for remark in &done.remarks {
-            out.line(Style::Plain, remark)?;
-        }
-        let is_evaluation = self.form == Form::Promptfoo;
-        let names = if is_evaluation {
-            ["message", "messages"]
-        } else {
-            ["file", "files"]
-        };
-        let [one, many] = names;
-        let files = human::plural(done.files as u64, one, many);
-        let directory = done.directory.display();
-        if done.step != named {
-            let line = format!("step {named} leads to step {}", done.step);
-            out.line(Style::Faint, &SafeText::line(&line))?;
-        }
-        let line = format!(
-            "step {} ({}) with {files} in {directory}",
-            done.step, done.tool
-        );
-        out.line(Style::Strong, &SafeText::line(&line))?;
-        print_cut(done, out)?;
-        if done.secrets > 0 {
-            let secrets = human::plural(u64::from(done.secrets), "secret", "secrets");
-            let line = format!("{secrets} taken out: a placeholder stands for each");
-            out.line(Style::Plain, &SafeText::line(&line))?;
-        }
-        if done.moved > 0 {
-            let files = human::plural(u64::from(done.moved), "file", "files");
-            let line = format!("paths of the recording are others in {files}");
-            out.line(Style::Plain, &SafeText::line(&line))?;
-        }
-        let line = if is_evaluation {
-            format!("`promptfoo eval -c {directory}/promptfooconfig.yaml` asks a model again")
-        } else {
-            format!("`jukebox test {directory}` makes it again")
-        };
-        out.line(Style::Faint, &SafeText::line(&line))?;
-        Ok(())
+fn print(done: &ExportedCase, named: StepNumber, out: &mut Output) -> Result<(), Failure> {
+    for doubt in &done.doubts {
+        out.line(
+            Style::Doubt,
+            &SafeText::line(&format!("not known: {doubt}")),
+        )?;
     }
+    for remark in &done.remarks {
+        out.line(Style::Plain, remark)?;
+    }
+    let is_evaluation = done.form.is_evaluation();
+    let names = if is_evaluation {
+        ["message", "messages"]
+    } else {
+        ["file", "files"]
+    };
+    let [one, many] = names;
+    let files = human::plural(done.files as u64, one, many);
+    let directory = done.directory.display();
+    if done.step != named {
+        let line = format!("step {named} leads to step {}", done.step);
+        out.line(Style::Faint, &SafeText::line(&line))?;
+    }
+    let line = format!(
+        "step {} ({}) with {files} in {directory}",
+        done.step, done.tool
+    );
+    out.line(Style::Strong, &SafeText::line(&line))?;
+    print_cut(done, out)?;
+    if done.secrets > 0 {
+        let secrets = human::plural(u64::from(done.secrets), "secret", "secrets");
+        let line = format!("{secrets} taken out: a placeholder stands for each");
+        out.line(Style::Plain, &SafeText::line(&line))?;
+    }
+    if done.moved > 0 {
+        let files = human::plural(u64::from(done.moved), "file", "files");
+        let line = format!("paths of the recording are others in {files}");
+        out.line(Style::Plain, &SafeText::line(&line))?;
+    }
+    let command = done.command();
+    let line = if is_evaluation {
+        format!("`{command}` asks a model again")
+    } else {
+        format!("`{command}` makes it again")
+    };
+    out.line(Style::Faint, &SafeText::line(&line))?;
+    Ok(())
 }
 
 /// After so many seconds a command is ended that does not say so itself.
@@ -284,23 +286,14 @@ fn print_cut(done: &ExportedCase, out: &mut Output) -> Result<(), Failure> {
     let Some(cut) = &done.cut else {
         return Ok(());
     };
-    for (path, kept) in &cut.files {
-        let left = match kept {
-            CaseKept::Nothing { lines: Some(lines) } => format!("-{lines}"),
-            CaseKept::Nothing { lines: None } => "-".to_owned(),
-            CaseKept::Lines { kept, of } => format!("-{}", of - kept),
-        };
-        let rest = match kept {
-            CaseKept::Nothing { .. } => SafeText::default(),
-            CaseKept::Lines { kept, .. } => {
-                let lines = human::plural(*kept as u64, "line", "lines");
-                SafeText::line(&format!("  {lines} left"))
-            }
-        };
+    for row in cut.rows() {
+        let left = row.left.unwrap_or_default();
+        let gap = SafeText::spaces(if left.is_empty() { 0 } else { 2 });
         out.spans(&[
-            (Style::Bad, &SafeText::line(&format!("{left:>7}  "))),
-            (Style::Plain, path),
-            (Style::Faint, &rest),
+            (Style::Bad, &SafeText::line(&format!("{:>7}  ", row.less))),
+            (Style::Plain, &row.path),
+            (Style::Faint, &gap),
+            (Style::Faint, &left),
         ])?;
     }
     let line = if cut.is_least {
@@ -309,9 +302,8 @@ fn print_cut(done: &ExportedCase, out: &mut Output) -> Result<(), Failure> {
         "the time was up: more might be left out, with a longer --budget"
     };
     out.line(Style::Plain, &SafeText::literal(line))?;
-    if let Some(step) = cut.turns_green {
-        let line = format!("with the files of step {step} the call still succeeds");
-        out.line(Style::Plain, &SafeText::line(&line))?;
+    if let Some(line) = cut.green_in_words() {
+        out.line(Style::Plain, &line)?;
     }
     Ok(())
 }
@@ -375,7 +367,7 @@ impl From<ExportError> for Failure {
             ExportError::Uncertain { .. } => {
                 "; nothing was written: --allow-uncertain exports what is known"
             }
-            ExportError::NothingToJudge(_) => {
+            ExportError::NothingToJudge(_) | ExportError::NoTurn(_) => {
                 "; nothing was written: an evaluation needs one, or an altered answer of a fork"
             }
             ExportError::NoCall(_) => "; nothing was written: a check is made after a tool call",

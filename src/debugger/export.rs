@@ -15,6 +15,7 @@ mod prepared;
 mod report;
 mod smallest;
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,17 +23,19 @@ use std::time::Duration;
 use super::bisect::Predicate;
 use super::replay::{CallRecord, Verdict};
 use super::{Debugger, Spot};
-use crate::export::{Anonymous, Case, CaseVerdict, Cut, Recorded, check, write_files};
+use crate::export::{Anonymous, Case, CaseVerdict, EVALUATION, Recorded, check};
 use crate::model::{BlobHash, Cursor, Outcome, StepKind, StepNumber, Tell};
 use crate::redact::{Redactor, RuleError, Rules};
 use crate::replay::workbench::{WorkbenchConfig, WorkbenchError};
 use crate::tape::{BlobError, BlobSource};
-use crate::text::SafeText;
+use crate::text::{SafeText, command_line};
 use crate::tools::Asked;
 use making::Making;
 use report::report;
 
+pub use self::evaluation::{EvaluationOffer, PreparedEvaluation};
 pub use self::prepared::{CaseOffer, PreparedCase};
+pub use self::smallest::{CaseCut, CutRow, Shrinking, WhileShrinking};
 pub use crate::export::{Form as CaseForm, Kept as CaseKept, MinimalError};
 
 /// How a case is made.
@@ -62,8 +65,8 @@ pub enum CaseFiles {
 }
 
 impl CaseFiles {
-    /// Every choice that runs nothing, in the order in which they are offered.
-    pub const ALL: [Self; 3] = [Self::Needed, Self::Touched, Self::All];
+    /// Every choice, in the order in which they are offered.
+    pub const ALL: [Self; 4] = [Self::Needed, Self::Touched, Self::All, Self::Minimal];
 
     /// The choice in a word.
     pub const fn as_str(self) -> &'static str {
@@ -141,6 +144,9 @@ pub enum ExportError {
     /// Nobody said where a command is run.
     #[error("step {0} is a command, and there is nowhere to run it")]
     NowhereToRun(StepNumber),
+    /// The step is no turn of a model, and none asked for it.
+    #[error("step {0} is no turn of a model, and none leads to it")]
+    NoTurn(StepNumber),
     /// The turn of the model asked for nothing that failed.
     #[error("step {0} asked for no call that failed")]
     NothingToJudge(StepNumber),
@@ -158,9 +164,11 @@ pub enum ExportError {
     Case(#[from] crate::export::CaseError),
 }
 
-/// A case that was written.
+/// A case that was written, or an evaluation.
 #[derive(Clone, Debug)]
 pub struct ExportedCase {
+    /// What it is wrapped in.
+    pub form: CaseForm,
     /// Its name.
     pub name: String,
     /// Where it is.
@@ -183,27 +191,16 @@ pub struct ExportedCase {
     pub cut: Option<CaseCut>,
 }
 
-/// What was left out of a smallest set of files.
-#[derive(Clone, Debug)]
-pub struct CaseCut {
-    /// Nothing more can be left out.
-    pub is_least: bool,
-    /// The later step in which the same call went well: it still does, on what is left, with
-    /// the files as they had become by then.
-    pub turns_green: Option<StepNumber>,
-    /// The files that are gone, or shorter.
-    pub files: Vec<(SafeText, CaseKept)>,
-}
-
-impl CaseCut {
-    fn new(cut: &Cut, turns_green: Option<StepNumber>) -> Self {
-        let files = cut.files.iter();
-        let files = files.map(|(path, kept)| (SafeText::line(&path.to_text()), *kept));
-        Self {
-            is_least: cut.is_least,
-            turns_green,
-            files: files.collect(),
-        }
+impl ExportedCase {
+    /// What a shell is given to run it.
+    pub fn command(&self) -> SafeText {
+        let line = if self.form.is_evaluation() {
+            let config = self.directory.join(EVALUATION);
+            command_line(["promptfoo", "eval", "-c", &*config.to_string_lossy()])
+        } else {
+            command_line(["jukebox", "test", &*self.directory.to_string_lossy()])
+        };
+        SafeText::line(&line)
     }
 }
 
@@ -229,16 +226,26 @@ impl Debugger {
         (directory, here): (Option<&Path>, &Path),
         tell: &mut Tell<'_>,
     ) -> Result<ExportedCase, ExportError> {
-        if options.form == CaseForm::Promptfoo {
-            let anonymous = self.anonymous(means)?;
-            return self.export_evaluation(spot, anonymous, (directory, here));
+        if options.form.is_evaluation() {
+            let prepared = self.prepare_evaluation(spot, means)?;
+            let place = directory.map_or_else(|| here.join(prepared.name()), Path::to_owned);
+            return prepared.write(&place);
         }
-        let mut prepared = self.prepare(spot, options.files, means, tell)?;
+        let mut prepared = self.prepare_case(spot, options.files, means, tell)?;
         if options.uncertain == Uncertain::Refused {
             prepared.is_certain()?;
         }
-        if options.files == CaseFiles::Minimal && !prepared.is_function {
-            smallest::smallest(&mut prepared, means, tell)?;
+        if options.files == CaseFiles::Minimal && prepared.can_shrink() {
+            let Some((config, budget)) = &means.tries else {
+                return Err(ExportError::NowhereToRun(prepared.step));
+            };
+            prepared.shrink(
+                (config, *budget),
+                &mut |shrinking| match tell(shrinking.progress()) {
+                    ControlFlow::Continue(()) => WhileShrinking::GoOn,
+                    ControlFlow::Break(()) => WhileShrinking::Stop,
+                },
+            )?;
         }
         let place = directory.map_or_else(|| here.join(prepared.name()), Path::to_owned);
         prepared.write((options.form, options.uncertain), &place, tell)
@@ -252,30 +259,6 @@ impl Debugger {
         };
         let paths = Recorded::new(self.header.root.as_deref());
         Ok(Anonymous::new(redactor, paths))
-    }
-
-    /// Writes the turn of the model that is meant by a step as an evaluation.
-    fn export_evaluation(
-        &self,
-        spot: Spot,
-        mut anonymous: Anonymous<'_>,
-        (directory, here): (Option<&Path>, &Path),
-    ) -> Result<ExportedCase, ExportError> {
-        let (step, evaluation) = self.evaluation(spot, &mut anonymous)?;
-        let place = directory.map_or_else(|| here.join(&evaluation.name), Path::to_owned);
-        write_files(&evaluation.files(), &place)?;
-        Ok(ExportedCase {
-            step,
-            tool: SafeText::literal("model"),
-            files: evaluation.messages.len(),
-            doubts: Vec::new(),
-            remarks: Vec::new(),
-            secrets: anonymous.secrets(),
-            moved: 0,
-            cut: None,
-            directory: place,
-            name: evaluation.name,
-        })
     }
 
     /// The call of a step, as a case: one that failed, or after which something is not so. Of an
@@ -344,6 +327,13 @@ impl Debugger {
             mended: mended.flatten(),
             turns_green: None,
         })
+    }
+
+    /// The name of the run, without what says that it is a tape.
+    fn stem(&self) -> String {
+        let stem = Path::new(self.name.as_str()).file_stem();
+        let stem = stem.map(|stem| stem.to_string_lossy().into_owned());
+        stem.unwrap_or_default()
     }
 
     /// The call that a case is made of.

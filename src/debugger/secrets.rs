@@ -62,6 +62,16 @@ impl fmt::Debug for SecretSource {
 impl SecretSource {
     /// What is taken out. A configuration of the workspace is refused.
     pub fn redacting(&self, workspace: Option<&Path>) -> Result<Redacting, SecretsError> {
+        let declared = self.declared(workspace)?;
+        redacting(declared.secrets(), &self.variables, self.state.as_deref())
+    }
+
+    /// The same, for what is no tape and needs no key.
+    pub fn redactor(&self, workspace: Option<&Path>) -> Result<Arc<Redactor>, SecretsError> {
+        redactor(self.declared(workspace)?.secrets(), &self.variables)
+    }
+
+    fn declared(&self, workspace: Option<&Path>) -> Result<Declarations, SecretsError> {
         let mut declared = match &self.configuration {
             Some(file) => Declarations::read_if_there(file)?,
             None => Declarations::default(),
@@ -69,7 +79,7 @@ impl SecretSource {
         if let Some(workspace) = workspace {
             declared = declared.keep_out_of(workspace)?;
         }
-        redacting(declared.secrets(), &self.variables, self.state.as_deref())
+        Ok(declared)
     }
 }
 

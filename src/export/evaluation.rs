@@ -157,7 +157,7 @@ impl Evaluation {
 }
 
 /// The configuration's name: promptfoo looks for it.
-const CONFIG: &str = "promptfooconfig.yaml";
+pub const CONFIG: &str = "promptfooconfig.yaml";
 
 fn file(number: usize) -> String {
     format!("messages/{number:04}.txt")

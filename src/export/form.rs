@@ -25,7 +25,13 @@ pub enum Form {
 
 impl Form {
     /// Every form of a case, in the order in which they are offered. An evaluation is none.
-    pub const ALL: [Self; 5] = [Self::Case, Self::Sh, Self::Pytest, Self::Rust, Self::Report];
+    pub const OF_CASE: [Self; 5] = [Self::Case, Self::Sh, Self::Pytest, Self::Rust, Self::Report];
+
+    /// Every form.
+    pub const ALL: [Self; 6] = {
+        let [case, sh, pytest, rust, report] = Self::OF_CASE;
+        [case, sh, pytest, rust, report, Self::Promptfoo]
+    };
 
     /// The fixed word, as `--as` takes it.
     pub const fn as_str(self) -> &'static str {
@@ -49,6 +55,11 @@ impl Form {
             Self::Report => "with REPORT.md, to be read",
             Self::Promptfoo => "the turn of the model, for promptfoo",
         }
+    }
+
+    /// Whether it is no case, but an evaluation of a model.
+    pub const fn is_evaluation(self) -> bool {
+        matches!(self, Self::Promptfoo)
     }
 
     /// The file that hands the case to its runner: its name and its text.

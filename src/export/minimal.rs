@@ -75,6 +75,8 @@ pub enum MinimalError {
 pub struct Limits<'a> {
     /// Another try begins.
     pub begins: &'a dyn Fn(),
+    /// On these files, fewer than before, it fails in the same way.
+    pub holds: &'a dyn Fn(&BTreeMap<TapePath, CaseFile>),
     /// It takes longer than any that failed as recorded: it does not.
     pub is_late: &'a dyn Fn() -> bool,
     /// The time for all tries is up. What is known by then is kept.
@@ -279,10 +281,14 @@ impl<'a> Tries<'a> {
         }
         let answer = self.answer(files)?;
         let is_same = answer.is_ok_and(|answer| self.is_same(&answer));
-        match self.mended {
-            Some(changed) if is_same => self.goes_well(files, changed),
-            _ => Ok(is_same),
+        let holds = match self.mended {
+            Some(changed) if is_same => self.goes_well(files, changed)?,
+            _ => is_same,
+        };
+        if holds {
+            (self.limits.holds)(files);
         }
+        Ok(holds)
     }
 
     /// Leaves out what can be, until nothing can. What stands in `files` when it is over holds.

@@ -6,12 +6,23 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::held::Ticket;
-use super::job::{CaseOffered, NoCase};
-use crate::debugger::{CaseFiles, CaseForm, ExportedCase, Spot, Uncertain};
+use super::job::{CaseOffered, Keep, NoCase};
+use crate::debugger::{CaseFiles, CaseForm, ExportedCase, Shrinking, Spot, Uncertain};
 use crate::model::Progress;
-use crate::text::{SafeText, command_line};
+use crate::text::SafeText;
+
+/// How long it may take to look for the smallest set of files: what is offered.
+pub(super) const BUDGETS: [Duration; 4] = [
+    Duration::from_secs(10),
+    Duration::from_mins(1),
+    Duration::from_mins(5),
+    Duration::from_mins(30),
+];
+/// Without a word of a person, so long.
+const BUDGET: Duration = Duration::from_mins(1);
 
 /// A test case that is being made.
 #[derive(Debug)]
@@ -24,6 +35,8 @@ pub(super) struct Exporting {
     pub(super) files: CaseFiles,
     /// What becomes of it where something is not known.
     pub(super) uncertain: Uncertain,
+    /// How long it may take to make its files few.
+    pub(super) budget: Duration,
     /// Where it goes, if a person said so.
     pub(super) directory: Option<PathBuf>,
     /// The wish that keys change.
@@ -41,12 +54,26 @@ pub(super) enum Stage {
     Preparing(Ticket),
     /// That is shown.
     Shown(Arc<CaseOffered>),
+    /// Its files are being made fewer.
+    Shrinking(Search),
     /// It is being written.
     Writing(Ticket, Arc<CaseOffered>, Option<Progress>),
     /// It was.
     Written(Box<ExportedCase>),
     /// The step makes none.
     None(NoCase),
+}
+
+/// A search for the smallest set of files.
+#[derive(Debug)]
+pub(super) struct Search {
+    pub(super) ticket: Ticket,
+    /// The case with all of its files.
+    pub(super) offered: Arc<CaseOffered>,
+    /// How far it is.
+    pub(super) told: Option<Shrinking>,
+    /// A person has enough: what there is has to fail twice more.
+    pub(super) is_enough: bool,
 }
 
 /// What a person may choose of a test case.
@@ -57,6 +84,8 @@ pub(super) enum Wish {
     Form,
     /// Which files it holds.
     Files,
+    /// How long it may take to make them few.
+    Budget,
     /// Where it goes.
     Directory,
     /// Whether it is written although something is not known.
@@ -71,6 +100,7 @@ impl Exporting {
             form: CaseForm::default(),
             files: CaseFiles::default(),
             uncertain: Uncertain::default(),
+            budget: BUDGET,
             directory: None,
             chosen: Wish::default(),
             stage: Stage::Preparing(ticket),
@@ -80,7 +110,21 @@ impl Exporting {
 
     /// Whether an answer is waited for.
     pub(super) const fn is_waiting(&self) -> bool {
-        matches!(self.stage, Stage::Preparing(_) | Stage::Writing(..))
+        matches!(self.stage, Stage::Preparing(_)) || self.is_under_way()
+    }
+
+    /// Whether something is run or written, with the sheet or without.
+    pub(super) const fn is_under_way(&self) -> bool {
+        matches!(self.stage, Stage::Shrinking(_) | Stage::Writing(..))
+    }
+
+    /// What of the step is kept, as it is chosen now.
+    pub(super) const fn keep(&self) -> Keep {
+        if self.form.is_evaluation() {
+            Keep::Turn
+        } else {
+            Keep::Call(self.files)
+        }
     }
 
     /// What is shown to be said yes to, if something is.
@@ -92,14 +136,44 @@ impl Exporting {
     }
 
     /// The wishes that make a difference, in the order in which they stand there.
-    pub(super) fn wishes(&self) -> &'static [Wish] {
-        match &self.stage {
-            Stage::Shown(offered) if !offered.offer.doubts.is_empty() => {
-                &[Wish::Form, Wish::Files, Wish::Directory, Wish::Uncertain]
+    pub(super) fn wishes(&self) -> Vec<Wish> {
+        let has_doubts = match &self.stage {
+            Stage::Shown(offered) => !offered.doubts().is_empty(),
+            Stage::Preparing(_) => false,
+            // What the step makes in another form.
+            Stage::None(none) if none.has_evaluation || self.form.is_evaluation() => {
+                return vec![Wish::Form];
             }
-            Stage::Preparing(_) | Stage::Shown(_) => &[Wish::Form, Wish::Files, Wish::Directory],
-            Stage::Writing(..) | Stage::Written(_) | Stage::None(_) => &[],
+            Stage::Shrinking(_) | Stage::Writing(..) | Stage::Written(_) | Stage::None(_) => {
+                return Vec::new();
+            }
+        };
+        let has_files = !self.form.is_evaluation();
+        let all = [
+            (Wish::Form, true),
+            (Wish::Files, has_files),
+            (Wish::Budget, self.shrinks()),
+            (Wish::Directory, true),
+            (Wish::Uncertain, has_doubts),
+        ];
+        let there = all.into_iter().filter(|(_, is_there)| *is_there);
+        there.map(|(wish, _)| wish).collect()
+    }
+
+    /// The forms that are offered: nothing is lost by them that took its time.
+    pub(super) fn forms(&self) -> &'static [CaseForm] {
+        match &self.stage {
+            Stage::Shown(offered) if offered.cut().is_some() => &CaseForm::OF_CASE,
+            // What makes no case makes none in another wrapping.
+            Stage::None(_) => &[CaseForm::Case, CaseForm::Promptfoo],
+            _ => &CaseForm::ALL,
         }
+    }
+
+    /// Whether a yes has its files made fewer, and writes nothing yet.
+    pub(super) fn shrinks(&self) -> bool {
+        let can_shrink = self.shown().is_some_and(|offered| offered.can_shrink());
+        self.files == CaseFiles::Minimal && can_shrink
     }
 
     /// Where it goes.
@@ -107,10 +181,10 @@ impl Exporting {
         self.directory.as_deref().unwrap_or(&offered.directory)
     }
 
-    /// Whether a yes writes it: all of it is known, or it is wanted as it is.
+    /// Whether a yes does something: all of it is known, or it is wanted as it is.
     pub(super) fn is_ready(&self) -> bool {
         let offered = self.shown();
-        let is_known = offered.is_some_and(|offered| offered.offer.doubts.is_empty());
+        let is_known = offered.is_some_and(|offered| offered.doubts().is_empty());
         is_known || offered.is_some() && self.uncertain == Uncertain::Told
     }
 }
@@ -122,10 +196,4 @@ pub(super) fn next_of<T: Copy + PartialEq>(all: &[T], here: T, delta: i64) -> T 
     let there = i64::try_from(at).unwrap_or(0).saturating_add(delta);
     let there = usize::try_from(there.rem_euclid(count)).unwrap_or(0);
     all.get(there).copied().unwrap_or(here)
-}
-
-/// What makes a case again.
-pub(super) fn case_command(directory: &Path) -> SafeText {
-    let directory = directory.to_string_lossy();
-    SafeText::line(&command_line(["jukebox", "test", &*directory]))
 }

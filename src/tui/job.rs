@@ -29,7 +29,7 @@ use crate::debugger::{
 use crate::model::{Cursor, Seq, TapePath};
 use crate::text::SafeText;
 
-pub use self::export::{CaseOffered, ExportAnswer, ExportJob, NoCase};
+pub use self::export::{CaseOffered, ExportAnswer, ExportJob, Keep, NoCase, Prepared};
 pub use self::fork::{ForkAnswer, ForkJob, ForkMade, ForkUnmade, ForkUnread, PlannedFork};
 pub use self::fork_tree::{ForkTreeAnswer, ForkTreeJob};
 pub use self::opened::{Changes, OpenFile, OpenedRun, SharedRun};
@@ -408,6 +408,7 @@ impl Job {
             Self::Statistics { .. } | Self::StopStatistics => Slot::Statistics,
             Self::Transaction(job) => job.slot(),
             Self::Fork(_) => Slot::Fork,
+            Self::Export(ExportJob::Enough) => Slot::ExportEnough,
             Self::Export(_) => Slot::Export,
             Self::ForkTree(job) => job.slot(),
             Self::OpenRight(_) | Self::CloseRight | Self::Align { .. } => Slot::Right,

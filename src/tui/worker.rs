@@ -23,7 +23,7 @@ use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use self::answer::{Answerer, Outcome};
+use self::answer::{Answerer, Outcome, Patience};
 use self::mailbox::Mailbox;
 pub use self::runs::Runs;
 use self::turns::Turns;
@@ -109,7 +109,7 @@ const fn lane_of(slot: Slot) -> usize {
         // The process that holds a transaction takes the time it takes.
         Slot::TransactionEnd => 10,
         Slot::Fork => FORKING,
-        Slot::Export => EXPORTING,
+        Slot::Export | Slot::ExportEnough => EXPORTING,
         Slot::ForkPoints | Slot::ForkTree => SEEKING_FORKS,
     }
 }
@@ -184,10 +184,6 @@ impl Drop for Worker {
         if let Some(forking) = self.lanes.get(FORKING) {
             forking.wait_until_left(LAST_WORDS);
         }
-        // Nor half a test case.
-        if let Some(exporting) = self.lanes.get(EXPORTING) {
-            exporting.wait_until_left(LAST_WORDS);
-        }
         // A transcript that is half imported leaves nothing behind.
         if let Some(reading) = self.lanes.get(READING) {
             reading.wait_until_left(LAST_WORDS);
@@ -195,6 +191,10 @@ impl Drop for Worker {
         // Nor does a command, and the files that it was asked about.
         if let Some(bisecting) = self.lanes.get(BISECTING) {
             bisecting.wait_until_left(LAST_COMMAND);
+        }
+        // Nor does one that is run for a test case, nor half of that.
+        if let Some(exporting) = self.lanes.get(EXPORTING) {
+            exporting.wait_until_left(LAST_COMMAND);
         }
     }
 }
@@ -247,8 +247,11 @@ impl Lane {
                     let mut reply = |answer| {
                         send(Event::Reply(Reply { generation, answer }));
                     };
-                    let is_cancelled = || self.mailbox.is_replaced(slot);
-                    if self.answerer.answer(job, &is_cancelled, &mut reply) == Outcome::Busy {
+                    let patience = Patience {
+                        is_cancelled: &|| self.mailbox.is_replaced(slot),
+                        is_enough: &|| self.mailbox.is_waiting(Slot::ExportEnough),
+                    };
+                    if self.answerer.answer(job, patience, &mut reply) == Outcome::Busy {
                         self.mailbox.put_back(slot, request);
                         thread::sleep(RETRY);
                     }
@@ -340,7 +343,7 @@ impl InlineWorker {
                 reply(Answer::Read(Reading { progress, state }));
             }
             Effect::Request(Request { job, .. }) => {
-                let _ = self.answerer.answer(job, &|| false, reply);
+                let _ = self.answerer.answer(job, Patience::ENDLESS, reply);
             }
             Effect::Show(opened) => {
                 let (run, rest) = opened.take();

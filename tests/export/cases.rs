@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use jukebox::debugger::{
-    CaseError, CaseFiles, CaseForm, Debugger, ExportError, OpenOptions, Source, Uncertain,
+    CaseError, CaseFiles, CaseForm, CaseMeans, Debugger, ExportError, OpenOptions, Source,
+    Uncertain,
 };
 use jukebox::model::Progress;
 use serde_json::{Value, json};
@@ -261,6 +262,16 @@ fn whatever_was_recorded_is_data_in_every_form() {
 }
 
 #[test]
+fn a_shell_takes_the_command_that_is_told() {
+    let world = World::new();
+    let place = format!("{}@20", demo("bug-hunt.jsonl"));
+    let run = world.run(&["export", &place, "-o", "it's a case"]);
+    assert_eq!(run.code, 0, "{}", run.error);
+    let last = run.output.lines().last().unwrap();
+    assert_eq!(last, r"`jukebox test 'it'\''s a case'` makes it again");
+}
+
+#[test]
 fn what_is_no_case_or_cannot_be_one_is_refused() {
     let world = World::new();
     let check = |words: &[&str], code: i32, said: &str| {
@@ -280,6 +291,12 @@ fn what_is_no_case_or_cannot_be_one_is_refused() {
         2,
         "step 1 is no tool call that failed",
     );
+    // Files, and what is asked of them, are no part of an evaluation.
+    for more in [&["--files", "all"][..], &["--check-exists", "a"]] {
+        let place = at("18");
+        let words = [&["export", &place, "--as", "promptfoo"], more].concat();
+        check(&words, 2, "keeps a turn of the model, without files");
+    }
     check(&["test", "home"], 2, "holds no test case");
     check(&["test", "nowhere"], 2, "nowhere");
     world.put("bad/case.json", "{\"format\": \"jukebox-case\"");
@@ -314,7 +331,7 @@ fn a_case_that_is_stopped_leaves_nothing() {
     let failed = run.locate(&"fail".parse().unwrap()).unwrap();
     let mut go_on = |_: Progress| ControlFlow::Continue(());
     let prepared = run
-        .prepare_case(failed, CaseFiles::All, &mut go_on)
+        .prepare_case(failed, CaseFiles::All, &CaseMeans::default(), &mut go_on)
         .unwrap();
     let offer = prepared.offer();
     assert!(offer.files > 2, "{offer:?}");

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use jukebox::debugger::{CaseFiles, CaseForm};
+use jukebox::debugger::{CaseFiles, CaseForm, Debugger, OpenOptions, Source};
 use jukebox::model::{Progress, Unit};
 use jukebox::text::SafeText;
 use jukebox::tui::effect::Effect;
@@ -17,10 +17,11 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::folds::two_steps;
+use crate::forks::{SECRET, ground, screen_on};
 use crate::{Run, SIZES, Screen, demo};
 
 /// The demo at a step, and a directory to write into.
-fn world(step: u32, (columns, rows): (u16, u16)) -> (TempDir, Screen<InlineWorker>) {
+pub(crate) fn world(step: u32, (columns, rows): (u16, u16)) -> (TempDir, Screen<InlineWorker>) {
     let mut screen = Screen::open(&demo("bug-hunt"), columns, rows);
     screen.keys(":");
     screen.send(Event::Paste(step.to_string()));
@@ -36,7 +37,7 @@ fn into<R: Run>(screen: &mut Screen<R>, directory: &Path) {
 }
 
 /// What lies in a directory.
-fn names(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn names(directory: &Path) -> Vec<PathBuf> {
     let found = fs::read_dir(directory).unwrap();
     let mut names: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();
     names.sort();
@@ -124,12 +125,99 @@ fn forms_and_files_are_those_of_the_command() {
 }
 
 #[test]
+fn a_turn_of_the_model_is_shown_then_written_for_promptfoo() {
+    let (place, mut screen) = world(18, (120, 40));
+    screen.keys("x h");
+    screen.shows("Keep the turn of step 16 as an evaluation of a model?");
+    screen.shows("It asked for the call of step 18.");
+    screen.shows("11 messages that it was told before");
+    screen
+        .shows("must not call {\"tool\":\"Bash\",\"arguments\":{\"command\":\"sh tests/run.sh\"}}");
+    screen.shows("./bug-hunt-step-16-model");
+    screen.hides("files ");
+    let directory = place.path().join("a turn");
+    screen.keys("j Enter");
+    screen.send(Event::Paste(directory.display().to_string()));
+    screen.keys("Enter Y");
+    screen.shows("Written: step 16 (model) with 11 messages.");
+    screen.shows("promptfoo eval -c '");
+    screen.shows("JUKEBOX_PROVIDER names the model");
+    assert!(directory.join("promptfooconfig.yaml").is_file());
+    let first = fs::read_to_string(directory.join("messages/0001.txt")).unwrap();
+    assert!(first.contains("discount"), "{first}");
+    // From the turn itself it is the same; back from it, the case is there as before.
+    screen.keys("q : 1 6 Enter x h");
+    screen.shows("Keep the turn of step 16 as an evaluation of a model?");
+    screen.hides("It asked for");
+    screen.keys("l");
+    screen.shows("Keep the failed call of step 18 as a test case?");
+}
+
+#[test]
+fn a_step_that_makes_no_evaluation_says_why_and_one_that_makes_only_that_offers_it() {
+    let (_place, mut screen) = world(20, (100, 30));
+    screen.keys("x h");
+    screen.shows("Keep the turn of step 19 as an evaluation");
+    // Its call went well, and so did all that the turn asked for.
+    screen.keys("q : 5 Enter x");
+    screen.shows("step 5 is no tool call that failed");
+    screen.hides("form ");
+    screen.keys("l");
+    screen.shows("step 5 is no tool call that failed");
+    // The turn asked for two calls, of which the other one failed.
+    screen.keys("q : 1 7 Enter x");
+    screen.shows("step 17 is no tool call that failed");
+    screen.shows("▸form          case");
+    screen.keys("l");
+    screen.shows("Keep the turn of step 16 as an evaluation");
+    // Without a turn of the model before it, a call is no evaluation.
+    let call = [
+        json!({"kind": "tool.call", "call": "c1", "name": "Bash", "args": {"command": "false"}}),
+        json!({"kind": "tool.result", "call": "c1", "outcome": "failed", "exit": 1}),
+    ];
+    let (_tape, mut screen) = two_steps(&[], &call, (100, 30));
+    screen.keys(": 3 Enter x h");
+    screen.shows("is no turn of a model, and none leads to it");
+    screen.shows("▸form          promptfoo");
+    screen.shows("An evaluation is made of a turn of the model");
+    screen.keys("l");
+    screen.shows("Keep the failed call");
+}
+
+#[test]
+fn what_the_user_calls_a_secret_is_in_no_case_of_the_screen() {
+    let call = [
+        json!({"kind": "tool.call", "call": "c1", "name": "Bash", "args": {"command": "cat a"}}),
+        json!({"kind": "tool.result", "call": "c1", "outcome": "failed", "exit": 1,
+               "output": format!("no such {SECRET}")}),
+    ];
+    let place = TempDir::new().unwrap();
+    let (tape, _) = two_steps(&[], &call, (120, 40));
+    let source = Source::Path(tape.path().to_owned());
+    let run = Debugger::open(source, &OpenOptions::default()).unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_jukebox"));
+    let ground = ground(place.path(), program);
+    let mut screen = screen_on(run, Some(ground), 120, 40);
+    screen.keys("G x");
+    screen.shows("Keep the failed call");
+    let directory = place.path().join("case");
+    into(&mut screen, &directory);
+    screen.keys("Y");
+    if screen.text().contains("something is not known") {
+        screen.keys("Enter Y");
+    }
+    screen.shows("Written: ");
+    let said = fs::read_to_string(directory.join("output.txt")).unwrap();
+    assert_eq!(said, "no such [REDACTED:1]");
+}
+
+#[test]
 fn a_step_that_makes_no_case_says_where_one_is() {
     let (_place, mut screen) = world(17, (100, 30));
     screen.keys("x");
     screen.shows("step 17 is no tool call that failed");
     screen.shows("The next step that failed is 18: e goes there.");
-    screen.keys("Y Enter");
+    screen.keys("Y");
     screen.shows("no tool call that failed");
     screen.keys("e");
     assert_eq!(screen.step(), 18);
@@ -221,7 +309,7 @@ fn a_directory_that_cannot_be_had_is_told_and_another_one_takes_it() {
 }
 
 /// What the screen asks about a case, if it does.
-fn asked(effects: Vec<Effect>) -> Option<Request> {
+pub(crate) fn asked(effects: Vec<Effect>) -> Option<Request> {
     effects.into_iter().find_map(|effect| match effect {
         Effect::Request(request) => matches!(request.job, Job::Export(_)).then_some(request),
         _ => None,

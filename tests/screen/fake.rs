@@ -211,6 +211,7 @@ impl Fake {
             Job::Export(ExportJob::Prepare { .. }) => {
                 let none = NoCase {
                     why: text("no such thing"),
+                    has_evaluation: false,
                     next: Some(StepNumber(self.steps)),
                     before: None,
                 };

@@ -21,7 +21,7 @@ const WRITES: &str = "== text\nI write a note.\n\n== call Write\n\
                       {\"path\": \"note.txt\", \"content\": \"a note\"}\n";
 
 /// The value of a variable that is named like a secret.
-const SECRET: &str = "violet-mountain-42-K";
+pub(crate) const SECRET: &str = "violet-mountain-42-K";
 
 /// A copy of a demo run in a directory of its own, on the screen.
 struct World {
@@ -51,7 +51,7 @@ fn world_with(program: &Path, columns: u16, rows: u16) -> World {
     World { directory, screen }
 }
 
-fn screen_on(
+pub(crate) fn screen_on(
     run: Debugger,
     ground: Option<ForkGround>,
     columns: u16,
@@ -65,7 +65,7 @@ fn screen_on(
 }
 
 /// What forks are made with in this place, where a value is called a secret.
-fn ground(place: &Path, program: &Path) -> ForkGround {
+pub(crate) fn ground(place: &Path, program: &Path) -> ForkGround {
     ForkGround {
         workbench: WorkbenchConfig {
             place: place.to_owned(),

@@ -5,23 +5,131 @@
 //! it, such as the descriptions of tools, is not in it unless it was recorded as a prompt.
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use super::super::{Debugger, Spot};
-use super::ExportError;
-use crate::export::{Anonymous, Asking, Evaluation, Role, slug};
+use super::prepared::free_directory;
+use super::{CaseForm, CaseMeans, ExportError, ExportedCase};
+use crate::export::{Anonymous, Asking, Evaluation, Role, slug, write_files};
 use crate::model::{BlockKind, Body, EditOf, Event, Outcome, StepKind, StepNumber};
 use crate::text::SafeText;
 
+/// A turn of the model, ready to be written as an evaluation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PreparedEvaluation {
+    step: StepNumber,
+    /// The name of the run, without what says that it is a tape.
+    run: String,
+    evaluation: Evaluation,
+    /// Secrets that are placeholders in it.
+    secrets: u32,
+}
+
+/// What an evaluation would hold, to be shown before it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvaluationOffer {
+    /// The turn of the model.
+    pub step: StepNumber,
+    /// What it was told before: how many messages.
+    pub messages: usize,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// The calls that it must not make.
+    pub must_not: Vec<SafeText>,
+    /// The calls of which it must make one; none: any other will do.
+    pub must: Vec<SafeText>,
+}
+
+impl PreparedEvaluation {
+    /// What it would hold.
+    pub fn offer(&self) -> EvaluationOffer {
+        let Evaluation {
+            messages,
+            must_not,
+            must,
+            ..
+        } = &self.evaluation;
+        let in_words = |calls: &[Asking]| {
+            let lines = calls.iter().map(|call| SafeText::line(&call.line()));
+            lines.collect()
+        };
+        EvaluationOffer {
+            step: self.step,
+            messages: messages.len(),
+            bytes: messages.iter().map(|it| it.text.len() as u64).sum(),
+            must_not: in_words(must_not),
+            must: in_words(must),
+        }
+    }
+
+    /// What its directory is called where nobody says otherwise.
+    pub fn name(&self) -> &str {
+        &self.evaluation.name
+    }
+
+    /// A directory below `here` that is called like the run and the step, and is not there yet.
+    pub fn free_directory(&self, here: &Path) -> PathBuf {
+        free_directory(here, &format!("{} step {} model", self.run, self.step))
+    }
+
+    /// Writes it into a directory that is not there yet, or empty; the one above it is. It is
+    /// there as a whole or not at all.
+    pub fn write(&self, directory: &Path) -> Result<ExportedCase, ExportError> {
+        write_files(&self.evaluation.files(), directory)?;
+        Ok(ExportedCase {
+            form: CaseForm::Promptfoo,
+            name: self.evaluation.name.clone(),
+            directory: directory.to_owned(),
+            step: self.step,
+            tool: SafeText::literal("model"),
+            files: self.evaluation.messages.len(),
+            doubts: Vec::new(),
+            remarks: Vec::new(),
+            secrets: self.secrets,
+            moved: 0,
+            cut: None,
+        })
+    }
+}
+
 impl Debugger {
+    /// Makes the turn of the model that is meant by a step, or that asked for its call, ready to
+    /// be written as an evaluation. Costs a read of all that its agent was told before, and
+    /// writes nothing.
+    pub fn prepare_evaluation(
+        &self,
+        spot: Spot,
+        means: &CaseMeans,
+    ) -> Result<PreparedEvaluation, ExportError> {
+        let mut anonymous = self.anonymous(means)?;
+        let (step, evaluation) = self.evaluation(spot, &mut anonymous)?;
+        Ok(PreparedEvaluation {
+            step,
+            run: self.stem(),
+            evaluation,
+            secrets: anonymous.secrets(),
+        })
+    }
+
+    /// Whether an evaluation can be made at a step. Reads no event.
+    pub fn has_evaluation(&self, spot: Spot) -> bool {
+        let line = self.line_of(spot);
+        self.turn_of(line, spot.step).is_some_and(|number| {
+            let calls = self.calls_of(line, number);
+            let has = |wanted: Outcome| calls.iter().any(|(_, _, outcome)| *outcome == wanted);
+            has(Outcome::Failed) || has(Outcome::Ok) && self.is_edited(line, number)
+        })
+    }
+
     /// The turn that is meant by a step, or that asked for its call, without secrets and places.
-    pub(super) fn evaluation(
+    fn evaluation(
         &self,
         spot: Spot,
         anonymous: &mut Anonymous<'_>,
     ) -> Result<(StepNumber, Evaluation), ExportError> {
         let line = self.line_of(spot);
         let number = self.turn_of(line, spot.step);
-        let number = number.ok_or(ExportError::NotFailed(spot.step))?;
+        let number = number.ok_or(ExportError::NoTurn(spot.step))?;
         let calls = self.calls_of(line, number);
         let is_edited = self.is_edited(line, number);
         let mut of = |wanted: Outcome| -> Vec<Asking> {

@@ -3,6 +3,7 @@
 //!
 //! Nothing here is written before somebody names a directory, and nothing is run.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -67,23 +68,17 @@ pub struct CaseOffer {
     pub left_out: Vec<&'static str>,
     /// What is not known of it.
     pub doubts: Vec<SafeText>,
+    /// What to know of it besides.
+    pub remarks: Vec<SafeText>,
+    /// Of a smallest set of files, what was left out.
+    pub cut: Option<CaseCut>,
 }
 
 impl Debugger {
     /// Makes the failed call of a step ready to be written as a case: the step's own, or of a
     /// step of a model, the first one that it asked for. Costs a read of each file that the
-    /// case holds, and writes nothing.
+    /// case holds, and writes and runs nothing.
     pub fn prepare_case(
-        &self,
-        spot: Spot,
-        files: CaseFiles,
-        tell: &mut Tell<'_>,
-    ) -> Result<PreparedCase, ExportError> {
-        self.prepare(spot, files, &CaseMeans::default(), tell)
-    }
-
-    /// The same, with what a user wants of it.
-    pub(super) fn prepare(
         &self,
         spot: Spot,
         files: CaseFiles,
@@ -128,7 +123,14 @@ impl PreparedCase {
             others: self.others,
             left_out,
             doubts: self.doubts(),
+            remarks: self.remarks(),
+            cut: self.cut(),
         }
+    }
+
+    /// Whether its files can become fewer: the call is a command, and that was not done yet.
+    pub const fn can_shrink(&self) -> bool {
+        !self.is_function && self.case.cut.is_none()
     }
 
     /// The name of the case: what its directory is called where nobody says otherwise.
@@ -138,18 +140,22 @@ impl PreparedCase {
 
     /// A directory below `here` that is called like the run and the step, and is not there yet.
     pub fn free_directory(&self, here: &Path) -> PathBuf {
-        let name = slug(&format!("{} step {}", self.run, self.step));
-        let numbered = (2..MOST_NAMES).map(|number| format!("{name}-{number}"));
-        let mut places = std::iter::once(name.clone())
-            .chain(numbered)
-            .map(|name| here.join(name));
-        let is_free = |place: &PathBuf| fs::symlink_metadata(place).is_err();
-        places.find(is_free).unwrap_or_else(|| here.join(name))
+        free_directory(here, &format!("{} step {}", self.run, self.step))
     }
 
     fn doubts(&self) -> Vec<SafeText> {
         let doubts = self.case.doubts.iter();
         doubts.map(|doubt| SafeText::line(doubt)).collect()
+    }
+
+    fn remarks(&self) -> Vec<SafeText> {
+        let remarks = self.case.remarks.iter();
+        remarks.map(|remark| SafeText::line(remark)).collect()
+    }
+
+    fn cut(&self) -> Option<CaseCut> {
+        let cut = self.case.cut.as_ref();
+        cut.map(|cut| CaseCut::new(cut, self.turns_green))
     }
 
     /// Refuses a case of which something is not known.
@@ -194,25 +200,42 @@ impl PreparedCase {
             .collect();
         write(case, form, &more, directory, tell)?;
         Ok(ExportedCase {
+            form,
             name: case.name.clone(),
             directory: directory.to_owned(),
             step: self.step,
             tool: SafeText::line(&case.tool),
-            files: case.files.values().filter(|file| is_leaf(file)).count(),
+            files: size_of_all(&case.files).0,
             doubts: self.doubts(),
-            remarks: case.remarks.iter().map(|it| SafeText::line(it)).collect(),
+            remarks: self.remarks(),
             secrets: case.altered.secrets,
             moved: case.altered.moved,
-            cut: case
-                .cut
-                .as_ref()
-                .map(|cut| CaseCut::new(cut, self.turns_green)),
+            cut: self.cut(),
         })
     }
 }
 
+/// A directory below `here` that is called like this, and is not there yet.
+pub(super) fn free_directory(here: &Path, words: &str) -> PathBuf {
+    let name = slug(words);
+    let numbered = (2..MOST_NAMES).map(|number| format!("{name}-{number}"));
+    let mut places = std::iter::once(name.clone())
+        .chain(numbered)
+        .map(|name| here.join(name));
+    let is_free = |place: &PathBuf| fs::symlink_metadata(place).is_err();
+    places.find(is_free).unwrap_or_else(|| here.join(name))
+}
+
 fn is_leaf(file: &CaseFile) -> bool {
     file.item.is_leaf()
+}
+
+/// How many files and links there are, and the bytes of them.
+pub(super) fn size_of_all(files: &BTreeMap<TapePath, CaseFile>) -> (usize, u64) {
+    let leaves = files.values().filter(|file| is_leaf(file));
+    leaves.fold((0, 0), |(count, bytes), file| {
+        (count + 1, bytes + size_of(file))
+    })
 }
 
 fn size_of(file: &CaseFile) -> u64 {

@@ -85,6 +85,8 @@ pub enum Slot {
     Fork,
     /// A test case that is made.
     Export,
+    /// Its files are few enough.
+    ExportEnough,
     /// Where forks leave the run.
     ForkPoints,
     /// The tree of forks, and what is done to one.

@@ -1,15 +1,16 @@
 //! How a test case is made: what a failed call would leave in a directory is shown, a yes writes
-//! it, and then it is said how it is run.
+//! it, and then it is said how it is run. Where as few files as possible are wanted, a yes looks
+//! for them first, and what was left out is shown.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::debugger::{CaseFiles, CaseForm, Uncertain};
+use crate::debugger::{CaseFiles, Uncertain};
 use crate::tui::action::ActionId;
 use crate::tui::app::{App, Tone};
 use crate::tui::effect::Effect;
-use crate::tui::exporting::{Exporting, Stage, Wish, case_command, next_of};
-use crate::tui::job::{ExportAnswer, ExportJob, Job};
+use crate::tui::exporting::{BUDGETS, Exporting, Search, Stage, Wish, next_of};
+use crate::tui::job::{ExportAnswer, ExportJob, Job, Keep};
 use crate::tui::layout::scrolled;
 use crate::tui::overlay::{Overlay, OverlaySort};
 use crate::tui::prompt::{Prompt, Purpose};
@@ -18,11 +19,7 @@ impl App {
     /// Asks what a test case of the step at the playhead would hold.
     pub(super) fn begin_export(&mut self) {
         let Some(at) = self.travel.spot() else { return };
-        if let Some(Exporting {
-            stage: Stage::Writing(..),
-            ..
-        }) = self.exporting
-        {
+        if self.exporting.as_ref().is_some_and(Exporting::is_under_way) {
             self.show_export();
             return;
         }
@@ -33,8 +30,8 @@ impl App {
             );
             return;
         }
-        let files = CaseFiles::default();
-        let ticket = self.desk.ask(Job::Export(ExportJob::Prepare { at, files }));
+        let keep = Keep::Call(CaseFiles::default());
+        let ticket = self.desk.ask(Job::Export(ExportJob::Prepare { at, keep }));
         self.exporting = Some(Exporting::new(at, ticket));
         self.show_export();
     }
@@ -64,7 +61,7 @@ impl App {
         };
         let is_asked = !exporting.wishes().is_empty();
         match (action, &exporting.stage) {
-            (Some(ActionId::Confirm), Stage::Shown(_)) => self.write_case(),
+            (Some(ActionId::Confirm), Stage::Shown(_)) => self.agree_to_case(),
             (Some(ActionId::Down), _) if is_asked => self.choose_wish(1),
             (Some(ActionId::Up), _) if is_asked => self.choose_wish(-1),
             (Some(ActionId::NextPane | ActionId::StepForward | ActionId::Open), _) if is_asked => {
@@ -74,8 +71,7 @@ impl App {
                 self.change_wish(-1);
             }
             (Some(ActionId::Copy), Stage::Written(done)) => {
-                let command = case_command(&done.directory);
-                effects.push(Effect::Copy(vec![command]));
+                effects.push(Effect::Copy(vec![done.command()]));
                 self.say(Tone::Plain, "copied the command");
             }
             (
@@ -88,6 +84,7 @@ impl App {
             (Some(ActionId::Close | ActionId::Back), Stage::Writing(..)) => {
                 self.desk.ask(Job::Export(ExportJob::Stop));
             }
+            (Some(ActionId::Close | ActionId::Back), Stage::Shrinking(_)) => self.end_search(),
             (Some(ActionId::Close | ActionId::Back), _) => self.drop_export(),
             // Nothing here leads anywhere, and the sheet is not lost by a key that means yes
             // elsewhere.
@@ -124,7 +121,7 @@ impl App {
             self.move_by(delta);
             return;
         }
-        exporting.chosen = next_of(wishes, exporting.chosen, delta);
+        exporting.chosen = next_of(&wishes, exporting.chosen, delta);
         if let (Some(sheet), Some(overlay)) = (self.sheet(), self.overlay.as_mut()) {
             let height = usize::from(sheet.inside().height);
             overlay.top = scrolled(overlay.top, sheet.chosen, sheet.rows.len(), height);
@@ -137,14 +134,11 @@ impl App {
             return;
         };
         exporting.mistake = None;
+        let kept = exporting.keep();
         match exporting.chosen {
-            Wish::Form => exporting.form = next_of(&CaseForm::ALL, exporting.form, delta),
-            Wish::Files => {
-                exporting.files = next_of(&CaseFiles::ALL, exporting.files, delta);
-                let (at, files) = (exporting.at, exporting.files);
-                let job = ExportJob::Prepare { at, files };
-                exporting.stage = Stage::Preparing(self.desk.ask(Job::Export(job)));
-            }
+            Wish::Form => exporting.form = next_of(exporting.forms(), exporting.form, delta),
+            Wish::Files => exporting.files = next_of(&CaseFiles::ALL, exporting.files, delta),
+            Wish::Budget => exporting.budget = next_of(&BUDGETS, exporting.budget, delta),
             Wish::Directory => self.prompt = Some(Prompt::new(Purpose::Directory)),
             Wish::Uncertain => {
                 exporting.uncertain = match exporting.uncertain {
@@ -152,6 +146,11 @@ impl App {
                     Uncertain::Told => Uncertain::Refused,
                 };
             }
+        }
+        let (at, keep) = (exporting.at, exporting.keep());
+        if keep != kept {
+            let job = Job::Export(ExportJob::Prepare { at, keep });
+            exporting.stage = Stage::Preparing(self.desk.ask(job));
         }
     }
 
@@ -163,8 +162,8 @@ impl App {
         }
     }
 
-    /// A yes to what is shown.
-    fn write_case(&mut self) {
+    /// A yes to what is shown: it is written, or its files are made fewer.
+    fn agree_to_case(&mut self) {
         let Some(exporting) = &mut self.exporting else {
             return;
         };
@@ -180,6 +179,21 @@ impl App {
             self.say(Tone::Warning, &words);
             return;
         }
+        if exporting.shrinks() {
+            let job = ExportJob::Shrink {
+                offered: Arc::clone(&offered),
+                budget: exporting.budget,
+            };
+            exporting.stage = Stage::Shrinking(Search {
+                ticket: self.desk.ask(Job::Export(job)),
+                offered,
+                told: None,
+                is_enough: false,
+            });
+            // What is said now begins above.
+            self.show_export();
+            return;
+        }
         let job = ExportJob::Write {
             offered: Arc::clone(&offered),
             form: exporting.form,
@@ -189,25 +203,41 @@ impl App {
         exporting.stage = Stage::Writing(self.desk.ask(Job::Export(job)), offered, None);
     }
 
+    /// The smallest set of files so far is enough; a second time, all of it is given up.
+    fn end_search(&mut self) {
+        let Some(exporting) = &mut self.exporting else {
+            return;
+        };
+        let Stage::Shrinking(search) = &mut exporting.stage else {
+            return;
+        };
+        if search.is_enough {
+            let offered = Arc::clone(&search.offered);
+            exporting.stage = Stage::Shown(offered);
+            self.desk.ask(Job::Export(ExportJob::Stop));
+            self.show_export();
+        } else {
+            search.is_enough = true;
+            self.desk.ask(Job::Export(ExportJob::Enough));
+        }
+    }
+
     /// What lies under a sheet that was closed: a question that nobody sees is none. What is
-    /// being written goes on, and is told.
+    /// being run or written goes on, and is told.
     pub(super) fn settle_export(&mut self) {
         if self.export_is_shown() {
             return;
         }
-        match &self.exporting {
-            None
-            | Some(Exporting {
-                stage: Stage::Writing(..),
-                ..
-            }) => {}
-            Some(exporting) => {
-                if exporting.is_waiting() {
-                    self.desk.ask(Job::Export(ExportJob::Stop));
-                }
-                self.exporting = None;
-            }
+        let Some(exporting) = &self.exporting else {
+            return;
+        };
+        if exporting.is_under_way() {
+            return;
         }
+        if exporting.is_waiting() {
+            self.desk.ask(Job::Export(ExportJob::Stop));
+        }
+        self.exporting = None;
     }
 
     /// Takes an answer in that is about a test case.
@@ -227,6 +257,23 @@ impl App {
                 if !wishes.contains(&exporting.chosen) {
                     exporting.chosen = Wish::default();
                 }
+            }
+            (Stage::Shrinking(search), ExportAnswer::Shrinks(now))
+                if search.ticket.is_for(generation) =>
+            {
+                search.told = Some(now);
+            }
+            (Stage::Shrinking(search), ExportAnswer::Shrunk(answer))
+                if search.ticket.is_for(generation) =>
+            {
+                (exporting.stage, exporting.chosen) = match answer {
+                    Ok(offered) => (Stage::Shown(offered), Wish::Directory),
+                    Err(why) => {
+                        exporting.mistake = Some(why);
+                        (Stage::Shown(Arc::clone(&search.offered)), Wish::Files)
+                    }
+                };
+                self.show_export();
             }
             (Stage::Writing(ticket, _, progress), ExportAnswer::Wrote(now))
                 if ticket.is_for(generation) =>

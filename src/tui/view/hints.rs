@@ -134,12 +134,17 @@ fn in_export(exporting: &Exporting) -> Vec<(SafeText, SafeText)> {
         exporting::Stage::Preparing(_) | exporting::Stage::Shown(_) => {
             let mut hints: Vec<(&[ActionId], &'static str)> = Vec::new();
             if exporting.is_ready() {
-                hints.push((&[ActionId::Confirm], "write it"));
+                let yes = if exporting.shrinks() {
+                    "look for them"
+                } else {
+                    "write it"
+                };
+                hints.push((&[ActionId::Confirm], yes));
             }
             let change = match exporting.chosen {
                 Wish::Directory => "another directory",
                 Wish::Uncertain => "write it or not",
-                Wish::Form | Wish::Files => "change",
+                Wish::Form | Wish::Files | Wish::Budget => "change",
             };
             hints.extend([
                 (&[ActionId::Open][..], change),
@@ -148,6 +153,10 @@ fn in_export(exporting: &Exporting) -> Vec<(SafeText, SafeText)> {
             ]);
             named(&hints)
         }
+        exporting::Stage::Shrinking(search) if search.is_enough => {
+            named(&[(&[ActionId::Back], "give it up")])
+        }
+        exporting::Stage::Shrinking(_) => named(&[(&[ActionId::Back], "that is enough")]),
         exporting::Stage::Writing(..) => named(&[(&[ActionId::Back], "stop")]),
         exporting::Stage::Written(_) => named(&[
             (&[ActionId::Copy], "copy the command"),
@@ -161,8 +170,11 @@ fn in_export(exporting: &Exporting) -> Vec<(SafeText, SafeText)> {
             };
             let failure = failure.as_ref().map(std::slice::from_ref);
             let there = failure.map(|failure| (failure, "to the failure"));
+            let is_asked = !exporting.wishes().is_empty();
+            let change = is_asked.then_some((&[ActionId::Open][..], "another form"));
             let close = (&[ActionId::Close][..], "close");
-            named(&there.into_iter().chain([close]).collect::<Vec<_>>())
+            let hints = there.into_iter().chain(change).chain([close]);
+            named(&hints.collect::<Vec<_>>())
         }
     }
 }

@@ -7,7 +7,7 @@ use super::pane::{draw_box, draw_thumb};
 use super::pen::{Pen, Selection};
 use crate::tui::app::App;
 use crate::tui::decision::Decision;
-use crate::tui::exporting::{Exporting, Stage::Writing};
+use crate::tui::exporting::{self, Exporting};
 use crate::tui::fork_tree;
 use crate::tui::forking::Stage;
 use crate::tui::theme::Role;
@@ -36,14 +36,18 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer) {
     let is_running = matches!(stage, Some(Stage::Running(..)));
     let exporting = app.exporting.as_ref().filter(|_| app.export_is_shown());
     let is_asked = is_asked || exporting.is_some_and(Exporting::is_ready);
-    let is_writing = exporting.is_some_and(|exporting| matches!(exporting.stage, Writing(..)));
+    let under_way = exporting.and_then(|exporting| match &exporting.stage {
+        exporting::Stage::Writing(..) => Some("Esc stops it"),
+        exporting::Stage::Shrinking(search) if search.is_enough => Some("Esc gives it up"),
+        exporting::Stage::Shrinking(_) => Some("Esc ends it"),
+        _ => None,
+    });
     let note = match (is_back, is_asked, extent.is_some()) {
         (true, ..) => "q leads back",
         (false, true, _) => "Y does it, q does not",
         _ if is_running => "q breaks it off",
-        _ if is_writing => "Esc stops it",
-        (false, false, true) => "j/k scroll, q closes",
-        (false, false, false) => "q closes",
+        (false, false, true) => under_way.unwrap_or("j/k scroll, q closes"),
+        (false, false, false) => under_way.unwrap_or("q closes"),
     };
     draw_box(sheet.area, overlay.sort.title(), note, app.theme, buffer);
     let first = sheet.first_row(overlay.top);

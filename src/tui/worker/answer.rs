@@ -39,6 +39,23 @@ pub(super) struct Answerer {
     side_highlighters: [Highlighter; 2],
 }
 
+/// How long whoever asked waits for an answer.
+#[derive(Clone, Copy)]
+pub(super) struct Patience<'a> {
+    /// Nobody waits for it any more.
+    pub(super) is_cancelled: &'a dyn Fn() -> bool,
+    /// What there is by now is enough.
+    pub(super) is_enough: &'a dyn Fn() -> bool,
+}
+
+impl Patience<'_> {
+    /// As long as it takes.
+    pub(super) const ENDLESS: Patience<'static> = Patience {
+        is_cancelled: &|| false,
+        is_enough: &|| false,
+    };
+}
+
 /// What became of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
@@ -85,9 +102,10 @@ impl Answerer {
     pub(super) fn answer(
         &mut self,
         job: &Job,
-        is_cancelled: &dyn Fn() -> bool,
+        patience: Patience<'_>,
         reply: &mut dyn FnMut(Answer),
     ) -> Outcome {
+        let is_cancelled = patience.is_cancelled;
         let answer = match job {
             Job::Refresh => {
                 // The right run first: who is busy is asked again for both.
@@ -157,7 +175,7 @@ impl Answerer {
                 return Outcome::Done;
             }
             Job::Export(job) => {
-                export::answer(&|| self.read(), job, is_cancelled, &mut |it| {
+                export::answer(&self.runs, &|| self.read(), job, patience, &mut |it| {
                     reply(Answer::Export(it));
                 });
                 return Outcome::Done;

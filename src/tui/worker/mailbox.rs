@@ -67,6 +67,11 @@ impl Mailbox {
         waiting.is_closed || is_waiting(slot) || slot == Slot::Runs && is_waiting(Slot::OpenRun)
     }
 
+    /// Whether a request of the slot waits.
+    pub(super) fn is_waiting(&self, slot: Slot) -> bool {
+        self.lock().requests.contains_key(&slot)
+    }
+
     /// Ends the thread that waits here.
     pub(super) fn close(&self) {
         self.lock().is_closed = true;
@@ -126,6 +131,7 @@ mod tests {
         mailbox.put(Slot::Diff, raw(3));
         assert!(mailbox.is_replaced(Slot::Raw));
         assert!(!mailbox.is_replaced(Slot::File));
+        assert!(mailbox.is_waiting(Slot::Diff) && !mailbox.is_waiting(Slot::File));
         let next = || mailbox.next().map(|request| request.generation);
         assert_eq!((next(), next()), (Some(3), Some(2)));
 
