@@ -358,14 +358,17 @@ impl From<CaseError> for Failure {
 
 impl From<ExportError> for Failure {
     fn from(error: ExportError) -> Self {
+        let words;
         let hint = match &error {
             ExportError::Case(_) | ExportError::Read(_) | ExportError::Workbench(_) => "",
             ExportError::NotFailed(_) => "; nothing was written: name one, such as TAPE@fail",
-            ExportError::Uncertain { doubts, .. } if doubts.len() > 1 => {
-                ", and more; nothing was written: --allow-uncertain exports what is known"
-            }
-            ExportError::Uncertain { .. } => {
-                "; nothing was written: --allow-uncertain exports what is known"
+            ExportError::Uncertain {
+                doubts,
+                lacks_files,
+                ..
+            } => {
+                words = uncertain(doubts.len(), *lacks_files);
+                words.as_str()
             }
             ExportError::NothingToJudge(_) | ExportError::NoTurn(_) => {
                 "; nothing was written: an evaluation needs one, or an altered answer of a fork"
@@ -388,4 +391,18 @@ impl From<ExportError> for Failure {
             error => Self::unusable(format!("{error}{hint}")),
         }
     }
+}
+
+/// What to do where something is not known.
+fn uncertain(doubts: usize, lacks_files: bool) -> String {
+    let more = match doubts.saturating_sub(1) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let files = if lacks_files {
+        ", of a transcript more with --base DIR; `jukebox record` sees all of a run"
+    } else {
+        ""
+    };
+    format!("{more}; nothing was written: --allow-uncertain exports what is known{files}")
 }

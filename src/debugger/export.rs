@@ -30,6 +30,7 @@ use crate::replay::workbench::{WorkbenchConfig, WorkbenchError};
 use crate::tape::{BlobError, BlobSource};
 use crate::text::{SafeText, command_line};
 use crate::tools::Asked;
+use files::Settled;
 use making::Making;
 use report::report;
 
@@ -134,6 +135,8 @@ pub enum ExportError {
         step: StepNumber,
         /// What is not known.
         doubts: Vec<SafeText>,
+        /// A command may have read files that the tape does not show.
+        lacks_files: bool,
     },
     /// It was answered, and not with the failure that was recorded.
     #[error("step {0} does not fail like this on its files: {1}")]
@@ -298,7 +301,8 @@ impl Debugger {
         let mut doubts = self.doubts(step, &record, before, runs);
         let is_minimal = wanted == CaseFiles::Minimal;
         let wanted = self.wanted(step, &record, &directory, wanted);
-        let (files, others) = self.case_files(before, &wanted, &mut doubts, tell)?;
+        let found = self.case_files(before, &wanted, tell)?;
+        doubts.extend(found.doubts);
         let mut made = Making {
             run: self,
             number,
@@ -309,21 +313,32 @@ impl Debugger {
             anonymous: self.anonymous(means)?,
             doubts,
         };
-        let files = made.files(files);
+        let files = made.files(found.files);
         let mut case = made.case(&directory, files);
         let mended = (is_minimal && runs).then(|| made.mended((line, before)));
         case.check.clone_from(&means.check);
         // A command sees the files of the case, and there are no others.
         case.is_whole = self.state.is_whole(before) || runs;
-        let run = Path::new(self.name.as_str()).file_stem();
-        let run = run.map(|run| run.to_string_lossy().into_owned());
+        if !found.settled.is_empty() {
+            let holds = means.check.is_none() && reproduces(&case, number).is_ok();
+            for Settled { doubt, remark } in found.settled {
+                let (mut words, told) = if holds {
+                    (remark, &mut case.remarks)
+                } else {
+                    (doubt, &mut case.doubts)
+                };
+                made.anonymous.text(&mut words);
+                told.push(words);
+            }
+        }
         Ok(PreparedCase {
             step: number,
             title: made.title(),
-            run: run.unwrap_or_default(),
+            run: self.stem(),
             case,
             is_function: !runs,
-            others,
+            others: found.others,
+            lacks_files: runs && !self.state.is_whole(before),
             mended: mended.flatten(),
             turns_green: None,
         })

@@ -216,13 +216,27 @@ fn verdict(case: &Case, answer: &Answer, leaves: Vec<Leaf>) -> CaseVerdict {
     }
     let is_without_program = answer.exit.is_some_and(|exit| NO_PROGRAM.contains(&exit));
     if is_without_program && answer.exit != case.expected.exit {
-        let said = answer.output.lines().next().unwrap_or_default();
-        return CaseVerdict::Inconclusive(format!("a program is not here: {said}"));
+        let said = missing(&answer.output);
+        let said = said.map_or_else(String::new, |said| format!(": {said}"));
+        return CaseVerdict::Inconclusive(format!("a program is not here{said}"));
     }
     if answer.needs_network {
         return CaseVerdict::Inconclusive("it wanted the network, and there is none".to_owned());
     }
     CaseVerdict::Changed(leaves)
+}
+
+/// The line that says that a program is missing; or the first that says anything.
+fn missing(output: &str) -> Option<&str> {
+    let lines = || output.lines().map(str::trim);
+    let tells = |line: &&str| {
+        ["not found", "No such file", "denied"]
+            .iter()
+            .any(|it| line.contains(it))
+    };
+    lines()
+        .find(tells)
+        .or_else(|| lines().find(|line| !line.is_empty()))
 }
 
 /// What the files called `.gitignore` name, where that was left out of the record.
@@ -241,4 +255,20 @@ fn rules_of(case: &Case, files: &BTreeMap<TapePath, CaseFile>) -> IgnoreRules {
         }
     }
     rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_tells_of_a_missing_program_is_told() {
+        let check = |output: &str, expected| assert_eq!(missing(output), expected, "{output:?}");
+        check(
+            "\n> app build\n\nsh: 1: next: not found\n",
+            Some("sh: 1: next: not found"),
+        );
+        check("\n  hm\n", Some("hm"));
+        check("\n \n", None);
+    }
 }

@@ -40,6 +40,8 @@ struct Manifest {
     volatile: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     session: Vec<Read>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    largest: Option<u64>,
     files: Vec<File>,
     whole: bool,
     left_out: Vec<String>,
@@ -233,6 +235,7 @@ pub(super) fn to_json(case: &Case) -> serde_json::Result<Vec<u8>> {
         check: case.check.as_ref().map(check_of),
         volatile: words.map(|(word, _)| (*word).to_owned()).collect(),
         session: case.session.iter().map(read_of).collect(),
+        largest: case.session.largest(),
         files: files.collect(),
         whole: case.is_whole,
         left_out: left_out.map(|(word, _)| word.to_owned()).collect(),
@@ -288,8 +291,8 @@ fn read_of((path, seen): (&TapePath, Seen)) -> Read {
     }
 }
 
-fn read_session(reads: &[Read]) -> Result<Session, String> {
-    let mut session = Session::default();
+fn read_session(reads: &[Read], largest: Option<u64>) -> Result<Session, String> {
+    let mut session = Session::showing(largest);
     for read in reads {
         session.tell(read.path.path()?, read.seen.map_or(Seen::Never, Seen::As));
     }
@@ -423,7 +426,7 @@ pub(super) fn from_json<E: From<String>>(
         is_trimmed: manifest.expected.trimmed,
         check: manifest.check.as_ref().map(read_check).transpose()?,
         volatile,
-        session: read_session(&manifest.session)?,
+        session: read_session(&manifest.session, manifest.largest)?,
         files,
         is_whole: manifest.whole,
         doubts: manifest.doubts,

@@ -364,7 +364,13 @@ impl<'a> Workbench<'a> {
                 first,
                 lines,
                 form,
-            } => Ok(look::read(&self.tree, place, &path, (first, lines), form)),
+            } => Ok(look::read(
+                (&self.tree, &self.session),
+                place,
+                &path,
+                (first, lines),
+                form,
+            )),
             Asked::Find(find) => Ok(find::answer(&self.tree, place, &find)),
             Asked::Run(command) => self.run(call, command, is_stopped),
             asked => Ok(edit::answer(

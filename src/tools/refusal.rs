@@ -25,10 +25,14 @@ pub enum Refusal {
     Exists,
     /// Nothing would change.
     Same,
+    /// The file has more bytes than the tool shows.
+    TooLarge,
+    /// The file has more tokens than the tool shows, as its model counts them.
+    TooManyTokens,
 }
 
 /// What is said of each, in the words of the tools that are known; the first that fits counts.
-const SAID: [(Refusal, &[&str]); 8] = [
+const SAID: [(Refusal, &[&str]); 10] = [
     (Refusal::Unread, &["has not been read yet"]),
     (
         Refusal::Stale,
@@ -68,6 +72,11 @@ const SAID: [(Refusal, &[&str]); 8] = [
         &["EISDIR", "is a directory", "It is a directory"],
     ),
     (
+        Refusal::TooLarge,
+        &["exceeds maximum allowed size", "File size exceeds the "],
+    ),
+    (Refusal::TooManyTokens, &["exceeds maximum allowed tokens"]),
+    (
         Refusal::NoFile,
         &["ile does not exist", "No such file or directory", "ENOENT"],
     ),
@@ -85,6 +94,8 @@ impl Refusal {
             Self::Directory => "directory",
             Self::Exists => "exists",
             Self::Same => "same",
+            Self::TooLarge => "too-large",
+            Self::TooManyTokens => "too-many-tokens",
         }
     }
 
@@ -94,6 +105,28 @@ impl Refusal {
         let first = words.trim_start().lines().next().unwrap_or_default();
         let is_said = |(_, said): &&(Self, &[&str])| said.iter().any(|said| first.contains(said));
         SAID.iter().find(is_said).map(|(refusal, _)| *refusal)
+    }
+
+    /// How many bytes a tool shows at most, by what it says of a file that is too large:
+    /// `exceeds maximum allowed size (256KB)`, `exceeds the 20MB limit`.
+    pub fn largest_told(words: &str) -> Option<u64> {
+        let first = words.trim_start().lines().next().unwrap_or_default();
+        let (_, after) = first.split_once("exceeds ")?;
+        let digits = after.find(|c: char| c.is_ascii_digit())?;
+        let after = after.get(digits..)?;
+        let end = after.find(|c: char| !c.is_ascii_digit())?;
+        let (number, unit) = after.split_at_checked(end)?;
+        let unit: u64 = [
+            ("KB", 1 << 10),
+            ("MB", 1 << 20),
+            ("GB", 1 << 30),
+            ("bytes", 1),
+            ("B", 1),
+        ]
+        .into_iter()
+        .find(|(name, _)| unit.trim_start().starts_with(name))?
+        .1;
+        number.parse::<u64>().ok()?.checked_mul(unit)
     }
 }
 
@@ -133,7 +166,33 @@ mod tests {
             Some(Refusal::Directory),
         );
         check(&error("File does not exist."), Some(Refusal::NoFile));
+        let large =
+            "File content (316.2KB) exceeds maximum allowed size (256KB). Please use offset";
+        check(large, Some(Refusal::TooLarge));
+        let tokens = "File content (28375 tokens) exceeds maximum allowed tokens (25000).";
+        check(tokens, Some(Refusal::TooManyTokens));
         check("it went wrong\nFile does not exist.", None);
+        check("", None);
+    }
+
+    #[test]
+    fn how_much_is_shown_is_told_with_its_unit() {
+        let check = |words: &str, most| assert_eq!(Refusal::largest_told(words), most, "{words}");
+        check(
+            "File content (0.5MB) exceeds maximum allowed size (256KB). Use offset",
+            Some(262_144),
+        );
+        check(
+            "File size exceeds the 20MB limit: /w/a (21.04MB)",
+            Some(20 << 20),
+        );
+        check("exceeds maximum allowed size (512 bytes)", Some(512));
+        check("exceeds maximum allowed size", None);
+        check(
+            "exceeds maximum allowed size (99999999999999999999GB)",
+            None,
+        );
+        check("exceeds 7 parsecs", None);
         check("", None);
     }
 

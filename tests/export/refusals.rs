@@ -1,7 +1,7 @@
 //! Tools that refuse for what their agent had read, or for what a file is: the case knows enough of
 //! it to be refused again for the same reason.
 
-use jukebox::model::{Event, Outcome};
+use jukebox::model::{Body, Event, Outcome, Scope};
 use serde_json::{Value, json};
 
 use super::world::{Told, World, call, tape, verdicts};
@@ -168,4 +168,91 @@ fn the_reason_counts_and_not_its_words() {
         let exported = exported(&world, number);
         assert_eq!(exported.is_ok(), *is_so, "{name} {arguments}: {exported:?}");
     }
+}
+
+/// Something that may have written any file.
+fn suspect() -> [Event; 3] {
+    let ran = told("Bash", &json!({"command": "make"}), "", Outcome::Ok);
+    let [asked, answered] = call("s", &ran);
+    let scope = Scope::All;
+    let why = "a command".to_owned();
+    let suspect = Event::new(Body::Suspect { scope, why }).in_call("s");
+    [asked, suspect, answered]
+}
+
+#[test]
+fn what_the_call_itself_says_of_its_file_needs_no_certainty() {
+    let world = World::new();
+    let not_found = "<tool_use_error>String to replace not found in file.</tool_use_error>";
+    let several = "<tool_use_error>Found 2 matches of the string to replace.</tool_use_error>";
+    let cases = [
+        (edit("gone"), not_found, "was not in it"),
+        (edit("e"), several, "was in it more than once"),
+    ];
+    for (number, (arguments, said, remark)) in cases.iter().enumerate() {
+        let failed = told("Edit", arguments, said, Outcome::Failed);
+        tape(&world, &[("a.txt", "e e")], &suspect(), &failed);
+        let manifest = exported(&world, number).unwrap();
+        assert_eq!(manifest["doubts"], json!([]), "{manifest:#}");
+        let found = manifest["remarks"][0].as_str().unwrap();
+        assert!(found.starts_with("a.txt may have been written"), "{found}");
+        assert!(found.ends_with(remark), "{found}");
+    }
+    // Where what is known of the file speaks against it, it was written, and nobody knows how.
+    let failed = told("Edit", &edit("e"), not_found, Outcome::Failed);
+    tape(&world, &[("a.txt", "e e")], &suspect(), &failed);
+    let error = exported(&world, 2).unwrap_err();
+    assert!(error.contains("a.txt is uncertain here"), "{error}");
+    // What is said in words that nobody knows proves nothing.
+    let failed = told("Edit", &edit("gone"), "no", Outcome::Failed);
+    tape(&world, &[("a.txt", "e e")], &suspect(), &failed);
+    let error = exported(&world, 3).unwrap_err();
+    assert!(error.contains("a.txt is uncertain here"), "{error}");
+    assert!(error.contains("--allow-uncertain"), "{error}");
+    let words = ["export", "run.jsonl@fail", "--allow-uncertain", "-o", "u"];
+    let run = world.run(&words);
+    assert_eq!(run.code, 0, "{}", run.error);
+    assert!(run.output.contains("not known: a.txt is uncertain"));
+    let (_, report) = world.test(&["u"]).unwrap();
+    assert_eq!(verdicts(&report), ["reproduces"], "{report:#}");
+}
+
+#[test]
+fn a_file_that_is_too_large_to_be_shown_is_so_by_what_its_tool_says() {
+    let world = World::new();
+    let large = "File content (1.5KB) exceeds maximum allowed size (1KB). Please use offset and \
+                 limit parameters to read specific portions of the file.";
+    let read = json!({"file_path": FILE});
+    let failed = told("Read", &read, large, Outcome::Failed);
+    let text = "a line\n".repeat(200);
+    tape(&world, &[("a.txt", &text)], &[], &failed);
+    let manifest = exported(&world, 0).unwrap();
+    assert_eq!(manifest["largest"], 1024);
+    // The run that is made again is refused for it, too.
+    let replay = world.run(&["replay", "run.jsonl", "--json"]);
+    assert_eq!(replay.code, 0, "{}{}", replay.output, replay.error);
+    // A smaller file is shown.
+    world.put("other/a.txt", "a line\n");
+    let (_, report) = world.test(&["case-0", "--with", "other"]).unwrap();
+    assert_eq!(verdicts(&report), ["fixed"], "{report:#}");
+    tape(&world, &[("a.txt", "a line\n")], &[], &failed);
+    let error = exported(&world, 1).unwrap_err();
+    assert!(error.contains("it succeeds"), "{error}");
+    // Some of its lines are shown, whatever its size.
+    let some = json!({"file_path": FILE, "limit": 3});
+    let failed = told("Read", &some, large, Outcome::Failed);
+    tape(&world, &[("a.txt", &text)], &[], &failed);
+    let error = exported(&world, 2).unwrap_err();
+    assert!(error.contains("it succeeds"), "{error}");
+    // How many tokens a file has its model alone knows.
+    let tokens = "File content (28375 tokens) exceeds maximum allowed tokens (25000).";
+    let failed = told("Read", &read, tokens, Outcome::Failed);
+    tape(&world, &[("a.txt", &text)], &[], &failed);
+    let error = exported(&world, 3).unwrap_err();
+    assert!(error.contains("counts the tokens"), "{error}");
+    let unsaid = "File content exceeds maximum allowed size.";
+    let failed = told("Read", &read, unsaid, Outcome::Failed);
+    tape(&world, &[("a.txt", &text)], &[], &failed);
+    let error = exported(&world, 4).unwrap_err();
+    assert!(error.contains("does not say how large"), "{error}");
 }

@@ -23,6 +23,29 @@ pub(super) struct Wanted {
     pub(super) told: Option<(TapePath, CaseItem)>,
     /// Whether it is a command, for which `.gitignore` counts.
     pub(super) runs: bool,
+    /// The file of which the call itself says what made it fail, and that in words.
+    pub(super) proven: Option<(TapePath, &'static str)>,
+}
+
+/// Something that is not known, and need not be.
+pub(super) struct Settled {
+    /// As a doubt.
+    pub(super) doubt: String,
+    /// Why it does not matter.
+    pub(super) remark: String,
+}
+
+/// The files that a case of a call holds.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) files: BTreeMap<TapePath, CaseFile>,
+    /// How many there are beside them.
+    pub(super) others: usize,
+    /// What is not known.
+    pub(super) doubts: Vec<String>,
+    /// What is not known, and does not matter where the call fails on these files as it did:
+    /// what it says itself decides.
+    pub(super) settled: Vec<Settled>,
 }
 
 impl Debugger {
@@ -47,6 +70,7 @@ impl Debugger {
         Wanted {
             all: files == CaseFiles::All || runs && files != CaseFiles::Touched,
             told: (!runs).then(|| self.told(record, directory)).flatten(),
+            proven: (!runs).then(|| self.proven(record, directory)).flatten(),
             paths: named.chain(changed).collect(),
             touched,
             runs,
@@ -65,14 +89,26 @@ impl Debugger {
         (!path.is_outside()).then_some((path, item))
     }
 
-    /// The files that a case of a call holds, and how many there are beside them.
+    /// What a call that failed said of the content of its file: whoever wrote it since it was
+    /// last known, that much of it is sure.
+    fn proven(&self, record: &CallRecord, directory: &str) -> Option<(TapePath, &'static str)> {
+        let words = match record.refusal()? {
+            Refusal::NotFound => "the text to replace was not in it",
+            Refusal::Ambiguous => "the text to replace was in it more than once",
+            Refusal::Exists => "it was there",
+            Refusal::Same => "nothing of it would change",
+            _ => return None,
+        };
+        Some((self.only_path(record, directory)?, words))
+    }
+
+    /// The files that a case of a call holds.
     pub(super) fn case_files(
         &self,
         before: Cursor,
         wanted: &Wanted,
-        doubts: &mut Vec<String>,
         tell: &mut Tell<'_>,
-    ) -> Result<(BTreeMap<TapePath, CaseFile>, usize), ExportError> {
+    ) -> Result<Found, ExportError> {
         let is_wanted = |path: &TapePath| {
             let is_rules = wanted.runs && path.name() == b".gitignore";
             wanted.all || is_rules || wanted.paths.contains(path) || wanted.touched.names(path)
@@ -80,11 +116,11 @@ impl Debugger {
         let told = wanted.told.as_ref();
         // Whether the tape leaves open what is at the path of which the call told.
         let mut is_open = !self.state.is_whole(before);
-        let mut files = BTreeMap::new();
+        let mut found = Found::default();
+        let files = &mut found.files;
         let mut directories = BTreeMap::new();
         let entries = self.entries(before);
         let of = entries.len() as u64;
-        let mut others = 0;
         for (done, entry) in (0..).zip(entries) {
             let unit = Unit::Entries;
             if tell(Progress { done, of, unit }).is_break() {
@@ -95,7 +131,7 @@ impl Debugger {
             }
             let is_wanted = is_wanted(&entry.path);
             if !is_wanted && !matches!(entry.item, Item::Directory) {
-                others += 1;
+                found.others += 1;
                 continue;
             }
             match self.case_file(&entry) {
@@ -108,8 +144,24 @@ impl Debugger {
                 // The call itself says enough of it.
                 Err(_) if told.is_some_and(|(path, _)| *path == entry.path) => is_open = true,
                 Err(why) if is_wanted => {
-                    doubts.push(why);
-                    if let Some(file) = self.uncertain_file(&entry) {
+                    let file = self.uncertain_file(&entry);
+                    let proven = wanted
+                        .proven
+                        .as_ref()
+                        .filter(|(path, _)| *path == entry.path);
+                    match proven.filter(|_| file.is_some()) {
+                        Some((path, said)) => {
+                            let path = path.to_text();
+                            let remark = format!(
+                                "{path} may have been written since it was last known: whatever it \
+                                 held, its tool says that {said}"
+                            );
+                            let doubt = why;
+                            found.settled.push(Settled { doubt, remark });
+                        }
+                        None => found.doubts.push(why),
+                    }
+                    if let Some(file) = file {
                         files.insert(entry.path, file);
                     }
                 }
@@ -130,7 +182,7 @@ impl Debugger {
                 files.insert(path, file);
             }
         }
-        Ok((files, others))
+        Ok(found)
     }
 
     /// A file as a case holds it; or why it cannot.

@@ -163,7 +163,7 @@ impl Making<'_> {
         let ignored = covers.get("ignored").and_then(Value::as_str);
         let title = words.hide(&title, &paths);
         let (number, tool) = (self.number, self.record.call.name.clone());
-        let mut session = Session::default();
+        let mut session = Session::showing(self.session.largest());
         for (path, seen) in self.session.iter() {
             session.tell(self.anonymous.path(path.clone()), seen);
         }

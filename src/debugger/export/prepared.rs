@@ -34,6 +34,8 @@ pub struct PreparedCase {
     pub(super) is_function: bool,
     /// Files and links of the workspace that the case does not hold.
     pub(super) others: usize,
+    /// The call is a command, and the tape does not show all files that it may have read.
+    pub(super) lacks_files: bool,
     /// The later step in which the same call went well, and what files had become by then, where
     /// the smallest set of files is wanted.
     pub(super) mended: Option<(StepNumber, Changed)>,
@@ -166,6 +168,7 @@ impl PreparedCase {
         Err(ExportError::Uncertain {
             step: self.step,
             doubts: self.doubts(),
+            lacks_files: self.lacks_files,
         })
     }
 

@@ -20,6 +20,8 @@ impl Debugger {
     /// What the agent of a call had read of its file, where the call was refused because of
     /// that; or why that is not known. Of a call that was not refused so, nothing is told.
     ///
+    /// How large a file its tool shows, its own words tell, where the call was refused for that.
+    ///
     /// Whether it had read the file at all its own program says, which alone keeps account of
     /// it: some versions do not count what a sub-agent reads. What it had read the steps before
     /// tell, those of the same agent. Costs a read of each call before.
@@ -30,8 +32,20 @@ impl Debugger {
         directory: &str,
     ) -> Result<Before, String> {
         let mut before = Before::default();
-        let Some(refusal @ (Refusal::Unread | Refusal::Stale)) = call.refusal() else {
-            return Ok(before);
+        let refusal = match call.refusal() {
+            Some(refusal @ (Refusal::Unread | Refusal::Stale)) => refusal,
+            Some(Refusal::TooLarge) => {
+                let largest = Refusal::largest_told(&call.output);
+                let why = "its tool does not say how large a file it shows";
+                before.session = Session::showing(Some(largest.ok_or(why)?));
+                return Ok(before);
+            }
+            Some(Refusal::TooManyTokens) => {
+                let why = "its tool counts the tokens of a file as its model does, which nobody \
+                           can do here";
+                return Err(why.to_owned());
+            }
+            _ => return Ok(before),
         };
         let Some(path) = self.only_path(call, directory) else {
             return Ok(before);

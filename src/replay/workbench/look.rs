@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::session::Session;
 use super::tree::{Found, Tree};
 use super::{Answer, How, NotAttempted, Place, Words};
 use crate::model::Outcome;
@@ -14,7 +15,7 @@ const LONGEST: usize = 2000;
 
 /// Shows a file, or some lines of it.
 pub(super) fn read(
-    tree: &Tree<'_>,
+    (tree, session): (&Tree<'_>, &Session),
     place: Place<'_>,
     path: &str,
     (first, lines): (u64, Option<u64>),
@@ -25,6 +26,15 @@ pub(super) fn read(
         Found::Nothing => return Ok(failed(Refusal::NoFile, "File does not exist.")),
         Found::Directory => return Ok(failed(Refusal::Directory, "It is a directory.")),
     };
+    let is_whole = first <= 1 && lines.is_none();
+    if is_whole
+        && session
+            .largest()
+            .is_some_and(|most| bytes.len() as u64 > most)
+    {
+        let words = "File content exceeds maximum allowed size.";
+        return Ok(failed(Refusal::TooLarge, words));
+    }
     // What is no text is shown as something else than text; of nothing, something is said.
     let Ok(text) = std::str::from_utf8(&bytes) else {
         return Err(Unanswerable::Form.into());

@@ -1,5 +1,5 @@
 //! What an agent has read: some programs refuse an edit of a file that their agent never read,
-//! or that is not what it read.
+//! or that is not what it read. And how much of a file its tool shows.
 //!
 //! Only what is told here counts. Of a file of which nothing is told, nothing is refused.
 
@@ -10,7 +10,11 @@ use crate::tools::Refusal;
 
 /// What an agent has read, by the files of which that is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Session(BTreeMap<TapePath, Seen>);
+pub struct Session {
+    seen: BTreeMap<TapePath, Seen>,
+    /// The bytes of the largest file that its tool shows as a whole, where that is told.
+    largest: Option<u64>,
+}
 
 /// What an agent has seen of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,19 +26,32 @@ pub enum Seen {
 }
 
 impl Session {
+    /// Nothing was read, and its tool shows files of so many bytes as a whole, where it is told.
+    pub fn showing(largest: Option<u64>) -> Self {
+        Self {
+            largest,
+            ..Self::default()
+        }
+    }
+
+    /// The bytes of the largest file that its tool shows as a whole, where that is told.
+    pub const fn largest(&self) -> Option<u64> {
+        self.largest
+    }
+
     /// Says what it has seen of a file.
     pub fn tell(&mut self, path: TapePath, seen: Seen) {
-        self.0.insert(path, seen);
+        self.seen.insert(path, seen);
     }
 
     /// The files of which it is told.
     pub fn iter(&self) -> impl Iterator<Item = (&TapePath, Seen)> {
-        self.0.iter().map(|(path, seen)| (path, *seen))
+        self.seen.iter().map(|(path, seen)| (path, *seen))
     }
 
     /// Whether nothing is told.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.seen.is_empty() && self.largest.is_none()
     }
 
     /// Why a tool of this name leaves a file alone that is there, if it does. `bytes`: what
@@ -48,7 +65,7 @@ impl Session {
         if !matches!(tool, "Write" | "Edit" | "MultiEdit") {
             return None;
         }
-        match (self.0.get(path)?, bytes) {
+        match (self.seen.get(path)?, bytes) {
             (Seen::Never, _) => Some(Refusal::Unread),
             (Seen::As(hash), Some(bytes)) => {
                 (BlobHash::of(bytes) != *hash).then_some(Refusal::Stale)
