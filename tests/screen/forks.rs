@@ -24,9 +24,9 @@ const WRITES: &str = "== text\nI write a note.\n\n== call Write\n\
 pub(crate) const SECRET: &str = "violet-mountain-42-K";
 
 /// A copy of a demo run in a directory of its own, on the screen.
-struct World {
+pub(crate) struct World {
     directory: tempfile::TempDir,
-    screen: Screen<InlineWorker>,
+    pub(crate) screen: Screen<InlineWorker>,
 }
 
 fn world(columns: u16, rows: u16) -> World {
@@ -35,12 +35,18 @@ fn world(columns: u16, rows: u16) -> World {
 
 /// The same, where this program is started again for the sandbox.
 fn world_with(program: &Path, columns: u16, rows: u16) -> World {
+    world_of("bug-hunt", program, columns, rows)
+}
+
+/// The same of any demo run.
+pub(crate) fn world_of(run: &str, program: &Path, columns: u16, rows: u16) -> World {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().to_owned();
     let tape = place.join("run.jsonl");
-    fs::copy(demo("bug-hunt"), &tape).unwrap();
+    fs::copy(demo(run), &tape).unwrap();
     let options = OpenOptions {
         places: Places {
+            here: Some(place.clone()),
             state: Some(place.join("state")),
             ..Places::default()
         },
@@ -87,14 +93,14 @@ pub(crate) fn ground(place: &Path, program: &Path) -> ForkGround {
 
 impl World {
     /// The forks that lie beside the run.
-    fn forks(&self) -> Vec<PathBuf> {
+    pub(crate) fn forks(&self) -> Vec<PathBuf> {
         let found = fs::read_dir(self.directory.path()).unwrap();
         let paths = found.map(|entry| entry.unwrap().path());
         let is_fork = |path: &PathBuf| path.to_string_lossy().contains("fork-");
         paths.filter(is_fork).collect()
     }
 
-    fn run(&self) -> Vec<u8> {
+    pub(crate) fn run(&self) -> Vec<u8> {
         fs::read(self.directory.path().join("run.jsonl")).unwrap()
     }
 

@@ -16,7 +16,7 @@ use jukebox::tui::key::Key;
 use jukebox::tui::worker::Worker;
 
 use crate::fake::Fake;
-use crate::{Run, SIZES, Screen, demo};
+use crate::{Run, SIZES, Screen, demo, forks};
 
 #[test]
 fn keys_at_any_size_do_no_harm() {
@@ -73,6 +73,26 @@ const ASKED: [ActionId; 4] = [
     ActionId::Confirm,
     ActionId::Fork,
 ];
+
+/// The keys that ask, answer and type into what asks, besides those that lead from step to step.
+const ASKING: &str = "f f f T x C U Y Y Y Ctrl-s Ctrl-s Tab Enter Esc j k l h e g G A D a 1";
+
+#[test]
+fn no_walk_over_what_is_asked_about_breaks_the_screen_or_touches_the_run() {
+    let keys: Vec<Key> = ASKING.split(' ').map(|key| key.parse().unwrap()).collect();
+    let nowhere = Path::new("/nowhere/jukebox");
+    let mut made = 0;
+    for (seed, name) in TAPES.into_iter().enumerate() {
+        for (columns, rows) in SIZES {
+            let mut world = forks::world_of(name, nowhere, columns, rows);
+            let before = world.run();
+            walk_with(&mut world.screen, &keys, seed as u64, 120);
+            assert!(world.run() == before, "{name} at {columns}×{rows}");
+            made += world.forks().len();
+        }
+    }
+    assert!(made > 0, "no walk made a fork");
+}
 
 pub(crate) fn walk_with<R: Run>(screen: &mut Screen<R>, keys: &[Key], seed: u64, length: usize) {
     let mut random = Random(seed + 1);
