@@ -86,7 +86,7 @@ fn no_walk_over_what_is_asked_about_breaks_the_screen_or_touches_the_run() {
         for (columns, rows) in SIZES {
             let mut world = forks::world_of(name, nowhere, columns, rows);
             let before = world.run();
-            walk_with(&mut world.screen, &keys, seed as u64, 120);
+            walk_with(&mut world.screen, &keys, seed as u64, 50);
             assert!(world.run() == before, "{name} at {columns}×{rows}");
             made += world.forks().len();
         }
