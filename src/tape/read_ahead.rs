@@ -6,10 +6,11 @@
 //! as a tape that is followed brings them, are read without a thread.
 
 use std::io;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread;
+
+use memmap2::MmapMut;
 
 use super::TapeBytes;
 use super::heads::Heads;
@@ -17,9 +18,6 @@ use super::heads::Heads;
 /// Bytes read at once: so few that all blocks stay in the processor's cache, where they are
 /// copied to, and looked at, several times faster than in memory.
 const BLOCK: usize = 1 << 18;
-/// Blocks begin at a multiple of this: what the system copies to places that are a little
-/// behind one (as those of the allocator are), some processors copy four times slower.
-const EVEN: usize = 64;
 /// Fewer bytes than this are read before a thread has begun.
 const FEW: u64 = 1 << 17;
 /// Blocks that wait to be taken.
@@ -48,8 +46,11 @@ pub struct Block {
 
 #[derive(Debug)]
 enum Bytes {
-    /// That were read, to this part of a room.
-    Read(Vec<u8>, Range<usize>),
+    Few(Vec<u8>),
+    /// The first so many of a room. It is the system's and no allocator's: it begins with a
+    /// page (what is copied to places a little behind one, as those of the allocator are, some
+    /// processors copy four times slower), and is given back when all is read.
+    Room(MmapMut, usize),
     /// From an offset on, where they lie in memory.
     Memory(Arc<[u8]>, usize),
 }
@@ -65,7 +66,8 @@ impl Block {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         match &self.bytes {
-            Bytes::Read(room, part) => room.get(part.clone()).unwrap_or_default(),
+            Bytes::Few(bytes) => bytes,
+            Bytes::Room(room, len) => room.get(..*len).unwrap_or_default(),
             Bytes::Memory(bytes, from) => bytes.get(*from..).unwrap_or_default(),
         }
     }
@@ -85,8 +87,7 @@ impl Block {
 
 impl From<Vec<u8>> for Block {
     fn from(bytes: Vec<u8>) -> Self {
-        let all = 0..bytes.len();
-        Self::of(Bytes::Read(bytes, all))
+        Self::of(Bytes::Few(bytes))
     }
 }
 
@@ -157,24 +158,25 @@ fn read(
     let has_others = thread::available_parallelism().is_ok_and(|count| count.get() > 1);
     let mut at = from;
     loop {
-        let (mut room, heads) = match spent.try_recv() {
+        let (room, heads) = match spent.try_recv() {
             Ok(Block {
-                bytes: Bytes::Read(room, _),
+                bytes: Bytes::Room(room, _),
                 heads,
-            }) if room.len() == BLOCK + EVEN => (room, heads),
-            _ => (vec![0; BLOCK + EVEN], Heads::default()),
+            }) => (Ok(room), heads),
+            _ => (MmapMut::map_anon(BLOCK), Heads::default()),
         };
-        let start = room.as_ptr().align_offset(EVEN).min(EVEN);
-        let even = room.get_mut(start..start + BLOCK).unwrap_or_default();
-        let read = match bytes.read_at(at, even) {
-            Ok(0) => return,
-            read => read,
-        };
+        let read = room.and_then(|mut room| {
+            let count = bytes.read_at(at, &mut room)?;
+            Ok((room, count))
+        });
+        if let Ok((_, 0)) = read {
+            return;
+        }
         let is_end = read.is_err();
-        let read = read.map(|count| {
+        let read = read.map(|(room, count)| {
             at += count as u64;
             let block = Block {
-                bytes: Bytes::Read(room, start..start + count),
+                bytes: Bytes::Room(room, count),
                 heads,
             };
             if has_others {
