@@ -146,7 +146,7 @@ pub use sandbox::{
 };
 pub use search::{QueryError, Search};
 pub use secrets::{
-    LeakRow, RedactError, Redacted, Redacting, SecretSource, Secrets, SecretsError, redacting,
+    LeakRow, RedactError, Redacted, Redacting, SecretRules, SecretSource, SecretsError, redacting,
     redactor,
 };
 pub use spots::{Direction, LocateError};

@@ -45,7 +45,7 @@ mod unfinished;
 pub mod configuration {}
 
 use books::Books;
-pub use declarations::{ConfigError, Declarations, Secrets};
+pub use declarations::{ConfigError, Declarations};
 pub use error::EffectError;
 pub use ledger::{EffectState, Entry, Fate, Ledger};
 pub use log::Log;

@@ -34,8 +34,10 @@ mod redaction;
 mod shapes;
 mod views;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
 
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
@@ -60,6 +62,26 @@ pub struct Rules {
     pub patterns: Vec<String>,
     /// Patterns whose matches are none, whatever they look like.
     pub allow: Vec<String>,
+    /// Variables whose value is a secret, whatever they are called.
+    #[serde(default)]
+    pub variables: Vec<String>,
+}
+
+impl Rules {
+    /// The values of those of these variables that hold a secret: by their name, where the value
+    /// tells enough to be looked for anywhere, or because they are named here.
+    pub fn secrets_among(&self, variables: &[(OsString, OsString)]) -> Vec<Vec<u8>> {
+        let is_secret = |(name, value): &&(OsString, OsString)| {
+            let name = name.to_string_lossy();
+            let is_declared = self.variables.iter().any(|declared| *declared == name);
+            (is_declared && !value.is_empty())
+                || (is_secret_name(&name) && is_telling(value.as_bytes()))
+        };
+        let secrets = variables.iter().filter(is_secret);
+        secrets
+            .map(|(_, value)| value.as_bytes().to_vec())
+            .collect()
+    }
 }
 
 impl fmt::Debug for Rules {
@@ -68,6 +90,7 @@ impl fmt::Debug for Rules {
             .field("known", &self.known.len())
             .field("patterns", &self.patterns)
             .field("allow", &self.allow)
+            .field("variables", &self.variables)
             .finish()
     }
 }
@@ -167,6 +190,18 @@ impl Redactor {
             patterns: compile(&rules.patterns)?,
             allow: compile(&rules.allow)?,
         })
+    }
+
+    /// The same, which knows these values as well.
+    pub fn knowing(&self, values: Vec<Vec<u8>>) -> Self {
+        let mut rules = self.rules.clone();
+        rules.known.extend(values);
+        Self {
+            known: Known::new(rules.known.clone()),
+            rules,
+            patterns: self.patterns.clone(),
+            allow: self.allow.clone(),
+        }
     }
 
     /// What counts as a secret beside the shapes that are built in.

@@ -53,7 +53,7 @@ impl ConfigArgs {
         let state = around.places.state.as_deref();
         let mut secrets = declared.secrets().clone();
         let known = key.map(|key| key.as_bytes().to_vec());
-        secrets.rules.known.extend(known);
+        secrets.known.extend(known);
         Ok(debugger::redacting(&secrets, &around.variables, state)?)
     }
 

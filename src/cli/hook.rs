@@ -21,7 +21,7 @@ use super::environment::Environment;
 use super::failure::{Answer, Failure};
 use super::output::{Output, Style};
 use crate::debugger::{
-    self, Delivery, Inbox, Recorders, Secrets, Spool, deliver, installed, serve,
+    self, Delivery, Inbox, Recorders, SecretRules, Spool, deliver, installed, serve,
 };
 use crate::model::WallTime;
 use crate::text::{SafeText, human};
@@ -159,7 +159,7 @@ impl ServeArgs {
         let redacting = config.redacting(around, None);
         let redacting = redacting.or_else(|_| {
             let (variables, state) = (&around.variables, around.places.state.as_deref());
-            debugger::redacting(&Secrets::default(), variables, state)
+            debugger::redacting(&SecretRules::default(), variables, state)
         })?;
         serve(
             &around.hooks,

@@ -5,16 +5,15 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Debugger;
-pub use crate::effects::Secrets;
 use crate::effects::{ConfigError, Declarations};
 use crate::model::{Seq, StepNumber, Tell};
-use crate::redact::{Redactor, RuleError, Rules, is_secret_name, is_telling};
+pub use crate::redact::Rules as SecretRules;
+use crate::redact::{Redactor, RuleError, Rules};
 use crate::tape;
 pub use crate::tape::{RedactError, Redacted, Redacting};
 
@@ -87,7 +86,7 @@ impl SecretSource {
 /// variables that are named like secrets. The key lies in the user's state directory, and is
 /// made where there is none; without a directory, it is forgotten with the process.
 pub fn redacting(
-    declared: &Secrets,
+    declared: &Rules,
     variables: &[(OsString, OsString)],
     state: Option<&Path>,
 ) -> Result<Redacting, SecretsError> {
@@ -107,22 +106,15 @@ pub fn redacting(
 
 /// The same, for what is no tape and needs no key.
 pub fn redactor(
-    declared: &Secrets,
+    declared: &Rules,
     variables: &[(OsString, OsString)],
 ) -> Result<Arc<Redactor>, SecretsError> {
     Ok(Arc::new(Redactor::new(&rules(declared, variables))?))
 }
 
-fn rules(declared: &Secrets, variables: &[(OsString, OsString)]) -> Rules {
-    let mut rules = declared.rules.clone();
-    for (name, value) in variables {
-        let name = name.to_string_lossy();
-        let is_declared = declared.variables.iter().any(|declared| *declared == name);
-        let is_secret = is_secret_name(&name) && is_telling(value.as_bytes());
-        if is_secret || (is_declared && !value.is_empty()) {
-            rules.known.push(value.as_bytes().to_vec());
-        }
-    }
+fn rules(declared: &Rules, variables: &[(OsString, OsString)]) -> Rules {
+    let mut rules = declared.clone();
+    rules.known.extend(rules.secrets_among(variables));
     rules
 }
 

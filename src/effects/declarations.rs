@@ -35,16 +35,7 @@ pub struct Declarations {
     directory: PathBuf,
     file: PathBuf,
     hash: Option<BlobHash>,
-    secrets: Secrets,
-}
-
-/// What the user calls a secret.
-#[derive(Clone, Debug, Default)]
-pub struct Secrets {
-    /// Values and patterns.
-    pub rules: Rules,
-    /// Variables of the environment whose value is one, whatever they are called.
-    pub variables: Vec<String>,
+    secrets: Rules,
 }
 
 /// An effect that the user declared.
@@ -224,7 +215,7 @@ impl Declarations {
     }
 
     /// What the user calls a secret.
-    pub const fn secrets(&self) -> &Secrets {
+    pub const fn secrets(&self) -> &Rules {
         &self.secrets
     }
 
@@ -253,7 +244,7 @@ impl Declarations {
     }
 }
 
-fn secrets(typed: TypedSecrets) -> Result<Secrets, Mistake> {
+fn secrets(typed: TypedSecrets) -> Result<Rules, Mistake> {
     const SHORTEST: usize = 4;
     let is_short = |value: &&Spanned<String>| value.get_ref().len() < SHORTEST;
     if let Some(value) = typed.values.iter().find(is_short) {
@@ -268,12 +259,10 @@ fn secrets(typed: TypedSecrets) -> Result<Secrets, Mistake> {
         Redactor::new(&rules).map_err(|error| (pattern.span(), error.to_string()))?;
     }
     let inner = |all: Vec<Spanned<String>>| all.into_iter().map(Spanned::into_inner);
-    Ok(Secrets {
-        rules: Rules {
-            known: inner(typed.values).map(String::into_bytes).collect(),
-            patterns: inner(typed.patterns).collect(),
-            allow: inner(typed.allow).collect(),
-        },
+    Ok(Rules {
+        known: inner(typed.values).map(String::into_bytes).collect(),
+        patterns: inner(typed.patterns).collect(),
+        allow: inner(typed.allow).collect(),
         variables: typed.variables,
     })
 }

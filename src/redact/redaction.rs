@@ -1,6 +1,7 @@
 //! The placeholders of one tape: one secret, one number, wherever and however it stands.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -74,6 +75,15 @@ impl Redaction {
             learned: Known::default(),
             fresh: Vec::new(),
             found: Vec::new(),
+        }
+    }
+
+    /// Takes the secrets among these variables: from now on they are known by their values.
+    pub fn know(&mut self, variables: &[(OsString, OsString)]) {
+        let mut values = self.redactor.rules().secrets_among(variables);
+        values.retain(|value| !self.redactor.known.contains(value));
+        if !values.is_empty() {
+            self.redactor = Arc::new(self.redactor.knowing(values));
         }
     }
 

@@ -62,6 +62,7 @@ mod tests;
 mod write;
 mod written;
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -254,6 +255,14 @@ impl Recorder {
             gap_snapshot_is_due: false,
             like: None,
         })
+    }
+
+    /// Somebody gets these variables: the secrets among them are taken out of all that is
+    /// recorded from now on, if any are.
+    pub fn know(&mut self, variables: &[(OsString, OsString)]) {
+        if let Some(redaction) = &mut self.redaction {
+            redaction.know(variables);
+        }
     }
 
     /// Records an event; its number.

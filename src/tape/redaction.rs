@@ -10,6 +10,7 @@ mod copy;
 mod stream;
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -93,6 +94,11 @@ impl EventRedaction {
             streams: Streams::default(),
             leaks: Vec::new(),
         }
+    }
+
+    /// Takes the secrets among these variables.
+    pub(super) fn know(&mut self, variables: &[(OsString, OsString)]) {
+        self.texts.know(variables);
     }
 
     /// Whether a line may tell of placeholders.

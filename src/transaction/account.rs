@@ -136,6 +136,7 @@ impl Account {
 
     /// A call begins; its id.
     pub(super) fn call(&mut self, command: &sandbox::Command) -> Result<String, RecordError> {
+        self.recorder.know(&command.environment);
         self.calls += 1;
         let call = format!("c{}", self.calls);
         self.append(call::begins(command), Some(&call))?;

@@ -14,6 +14,7 @@ as_root_and_as_user!(
     a_command_that_is_not_wanted_any_more_ends,
     whoever_asks_while_a_command_runs_is_told_so,
     a_command_sees_neither_its_holder_nor_a_secret,
+    a_secret_that_a_call_brings_is_on_no_tape,
     an_id_may_be_shortened_as_long_as_it_is_one,
 );
 
@@ -162,6 +163,37 @@ fn whoever_asks_while_a_command_runs_is_told_so() {
     child.stdin.take().unwrap().write_all(b"on\n").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.stdout, b"on\n");
+}
+
+fn a_secret_that_a_call_brings_is_on_no_tape() {
+    let world = World::new(&[]);
+    let id = world.begin("");
+    let exec = |more: &[&str], script: &str| {
+        let mut command = world.command(who::program());
+        command.env("OUR_TOKEN", "open-sesame-1");
+        command.args(["txn", "exec", &id]).args(more);
+        Ran::of(command.args(["--", "sh", "-c", script]))
+    };
+    // Neither looks like a secret where it stands alone.
+    let given = ["--env", "DB_PASSWORD=swordfish22", "--env", "OUR_TOKEN"];
+    let said = exec(&given, "echo $DB_PASSWORD; echo and $OUR_TOKEN > f");
+    assert_eq!(
+        (said.code, &*said.out),
+        (0, "swordfish22\n"),
+        "{}",
+        said.err
+    );
+    let later = exec(&[], "echo swordfish22 once more; echo $OUR_TOKEN");
+    assert_eq!(later.out, "swordfish22 once more\n\n");
+    assert_eq!(world.txn(&format!("commit {id} --yes")).code, 0);
+    assert_eq!(world.read("f"), "and open-sesame-1\n");
+    let tape = world.read(&format!(".jukebox/tapes/{id}.jsonl"));
+    for secret in ["swordfish22", "open-sesame-1"] {
+        assert!(!tape.contains(secret), "{tape}");
+    }
+    for said in ["[REDACTED:1] once more", "and [REDACTED:2]"] {
+        assert!(tape.contains(said), "{said}: {tape}");
+    }
 }
 
 fn a_command_sees_neither_its_holder_nor_a_secret() {

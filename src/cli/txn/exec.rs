@@ -1,8 +1,9 @@
 //! `jukebox txn exec`: a command in a transaction, as if it was run by the shell.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
 
@@ -27,6 +28,9 @@ pub(super) struct Args {
     /// End the command after so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
+    /// Hand over this variable of the environment, too, or one with this value
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    env: Vec<OsString>,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -34,9 +38,10 @@ pub(super) struct Args {
 
 const HELP: &str = "\
 The command runs in the workspace's own directory, with no network, and with those variables of
-the environment that say how to work and hold no secret. It reads standard input if that is a pipe
-or a file, and nothing from a terminal. What it writes comes through as it is, as it comes. What
-it leaves running goes on, until the next savepoint, roll back or commit.
+the environment that say how to work and hold no secret, and those of --env. If one of those is
+named like a secret, its value is taken out of what is recorded from then on. It reads standard
+input if that is a pipe or a file, and nothing from a terminal. What it writes comes through as it
+is, as it comes. What it leaves running goes on, until the next savepoint, roll back or commit.
 
 Ends with the command's own code, or 128 and the number of the signal that ended it; 126 if it
 cannot be run, 127 if it is not there, 125 if it is Jukebox that failed. Ctrl-C and --timeout ask
@@ -85,7 +90,7 @@ impl Args {
         let held = HeldTransaction::find(&registry, &self.id)?;
         let request = CallRequest {
             arguments: self.command.clone(),
-            environment: allowed_environment(around.variables.iter().cloned()),
+            environment: self.environment(around),
             timeout_millis: self.timeout.map(|seconds| seconds.saturating_mul(1000)),
         };
         held.call(
@@ -97,6 +102,29 @@ impl Args {
             },
             &|| interrupt.is_asked(),
         )
+    }
+}
+
+impl Args {
+    fn environment(&self, around: &Environment) -> Vec<(OsString, OsString)> {
+        let mut environment = allowed_environment(around.variables.iter().cloned());
+        for given in &self.env {
+            let bytes = given.as_bytes();
+            let variable = if let Some(at) = bytes.iter().position(|byte| *byte == b'=') {
+                let (name, value) = bytes.split_at(at);
+                let value = value.get(1..).unwrap_or_default();
+                let [name, value] = [name, value].map(|part| OsStr::from_bytes(part).into());
+                Some((name, value))
+            } else {
+                let mut variables = around.variables.iter();
+                variables.find(|(name, _)| name == given).cloned()
+            };
+            if let Some((name, value)) = variable {
+                environment.retain(|(other, _)| *other != name);
+                environment.push((name, value));
+            }
+        }
+        environment
     }
 }
 
