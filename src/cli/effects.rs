@@ -35,7 +35,8 @@ off. Ends with code 1 if one is, or if a rollback left one. Effects count whatev
 more. What is run stands in jukebox.toml and never on the tape. Each may be cut off and done
 again; code 1 if something is left: in doubt, not sent, or not taken back. A transaction whose
 commit was undone (`jukebox txn undo`) counts as one that was not committed. Of a request that held
-a secret the tape has a placeholder: such an effect is not made again, and not sent (code 3 or 1).
+a secret the tape has a placeholder: such an effect is not made again, and not sent (code 3 or 1);
+--dry-run says of which.
 
 JSON, one effect a line: number, name, arguments, class (pure, read, idempotent, compensable,
 irreversible), key, step (in which it was asked for), transaction (or null), state (waiting,
@@ -44,7 +45,8 @@ rollback (what one would do while the transaction is open: nothing, not-sent, co
 remains, asked; left: it was rolled back, and this was left; else null).
 Of what is done, one object. --retry: in_doubt (numbers). --send: sent, stopped (number, in_doubt,
 reason; or null), waiting. --take-back: not_sent, compensated, residue (number, why). --settle:
-settled. With --dry-run or nothing to do: done (false), effects (numbers).";
+settled. With --dry-run or nothing to do: done (false), effects (numbers), refused (those of
+them that are not made, sent or taken back for their placeholders).";
 
 /// Columns of what an effect is called, at most.
 const TITLE: usize = 40;

@@ -193,6 +193,19 @@ impl Effects {
         self.try_intent(tape, entry.number, intent, &declaration, &step)
     }
 
+    /// Whether only placeholders are left of what was asked, so that nothing is made from it.
+    pub(super) fn has_lost_request(&self, tape: &dyn Log, entry: &Entry) -> bool {
+        let asked = self.books.recall(tape, entry.number, entry.asked());
+        matches!(asked, Err(EffectError::Redacted(_)))
+    }
+
+    /// The same of what was answered.
+    pub(super) fn has_lost_answer(&self, tape: &dyn Log, entry: &Entry) -> bool {
+        let answered = entry.answered();
+        let answer = answered.map(|seq| self.books.recall(tape, entry.number, seq));
+        matches!(answer, Some(Err(EffectError::Redacted(_))))
+    }
+
     /// Takes an effect back that is done; what came of that.
     pub(super) fn compensate(
         &mut self,

@@ -121,6 +121,17 @@ impl Unfinished {
         fates.filter(|(_, fate)| *fate != Fate::Nothing).collect()
     }
 
+    /// Whether an effect is not made, made again or sent, since the tape has only placeholders of
+    /// what was asked for.
+    pub fn cannot_make(&self, entry: &Entry) -> bool {
+        self.effects.has_lost_request(&self.tape, entry)
+    }
+
+    /// Whether it is not taken back for that reason, of what was asked for or answered.
+    pub fn cannot_take_back(&self, entry: &Entry) -> bool {
+        self.cannot_make(entry) || self.effects.has_lost_answer(&self.tape, entry)
+    }
+
     /// Whether a transaction is one that the tape tells no end of. Who held it may have died
     /// between the commit of its files and the word about it: then its effects stand, which
     /// the tape cannot know.

@@ -106,7 +106,11 @@ fn nothing_is_made_from_a_placeholder_after_the_holder_is_gone() {
     let retried = world.finish(&id, "--retry");
     assert_eq!(
         (retried.code, &*retried.out),
-        (3, "make again 3 look [REDACTED:1]\n"),
+        (
+            3,
+            "make again 3 look [REDACTED:1]  will be refused: of a secret in it, the tape has a \
+             placeholder\n"
+        ),
         "{retried:?}"
     );
     assert!(
@@ -114,6 +118,11 @@ fn nothing_is_made_from_a_placeholder_after_the_holder_is_gone() {
         "{}",
         retried.err
     );
+    let (tape, config) = (World::tape(&id), "--config config/jukebox.toml");
+    let would = world.run(&format!(
+        "effects {tape} --take-back --dry-run --json {config}"
+    ));
+    assert_eq!(would.object()["refused"], json!([1]), "{would:?}");
     let back = world.finish(&id, "--take-back --json");
     assert_eq!(
         (back.code, &back.object()["compensated"]),
@@ -142,6 +151,11 @@ fn what_waits_with_a_secret_is_asked_about_once_its_holder_is_gone() {
     world.tell("mail.fails");
     assert_eq!(world.run(&format!("txn commit {id} --yes")).code, 1);
     fs::remove_file(world.path("config/mail.fails")).unwrap();
+    let tape = World::tape(&id);
+    let config = "--config config/jukebox.toml";
+    let would = world.run(&format!("effects {tape} --send --dry-run --json {config}"));
+    let expected = json!({ "done": false, "effects": [1, 2], "refused": [1] });
+    assert_eq!((would.code, would.object()), (0, expected));
     let stopped = world.finish(&id, "--send");
     assert_eq!(stopped.code, 1, "{stopped:?}");
     assert!(

@@ -72,15 +72,30 @@ impl FromStr for SettleArg {
 struct Task {
     number: u32,
     words: SafeText,
+    /// It will not be done: of what would be needed, the tape has a placeholder.
+    is_refused: bool,
 }
 
 impl Task {
-    fn new(entry: &LedgerEntry, what: &str) -> Self {
+    fn new(entry: &LedgerEntry, what: &str, is_refused: bool) -> Self {
         let words = format!("{what} {} {} {}", entry.number, entry.name, entry.arguments);
         Self {
             number: entry.number,
             words: SafeText::line(words.trim_end()),
+            is_refused,
         }
+    }
+
+    fn print(&self, out: &mut Output) -> Result<(), Failure> {
+        let why = if self.is_refused {
+            "  will be refused: of a secret in it, the tape has a placeholder"
+        } else {
+            ""
+        };
+        Ok(out.spans(&[
+            (Style::Plain, &self.words),
+            (Style::Bad, &SafeText::literal(why)),
+        ])?)
     }
 }
 
@@ -119,13 +134,15 @@ impl FinishArgs {
         let tasks = self.tasks(&unfinished);
         if !is_json {
             for task in &tasks {
-                out.line(Style::Plain, &task.words)?;
+                task.print(out)?;
             }
         }
         if tasks.is_empty() || self.dry_run {
             if is_json {
-                let tasks = tasks.iter().map(|task| task.number);
-                out.json(&json!({ "done": false, "effects": tasks.collect::<Vec<_>>() }))?;
+                let effects: Vec<u32> = tasks.iter().map(|task| task.number).collect();
+                let refused = tasks.iter().filter(|task| task.is_refused);
+                let refused: Vec<u32> = refused.map(|task| task.number).collect();
+                out.json(&json!({ "done": false, "effects": effects, "refused": refused }))?;
             } else if tasks.is_empty() {
                 out.line(Style::Strong, &SafeText::literal("there is nothing to do"))?;
             }
@@ -193,8 +210,8 @@ impl FinishArgs {
 
     fn tasks(&self, unfinished: &Unfinished) -> Vec<Task> {
         let named = |entries: Vec<&LedgerEntry>, what: &str| {
-            let tasks = entries.into_iter().map(|entry| Task::new(entry, what));
-            tasks.collect()
+            let task = |entry| Task::new(entry, what, unfinished.cannot_make(entry));
+            entries.into_iter().map(task).collect()
         };
         if self.retry {
             return named(unfinished.to_retry(), "make again");
@@ -205,12 +222,12 @@ impl FinishArgs {
         let fates = unfinished.to_take_back().into_iter();
         fates
             .map(|(entry, fate)| {
-                let what = match fate {
-                    Fate::NotSent => "never send",
-                    Fate::Compensated => "take back",
-                    Fate::Nothing | Fate::Remains | Fate::Asked => "leave",
+                let (what, is_refused) = match fate {
+                    Fate::NotSent => ("never send", false),
+                    Fate::Compensated => ("take back", unfinished.cannot_take_back(entry)),
+                    Fate::Nothing | Fate::Remains | Fate::Asked => ("leave", false),
                 };
-                Task::new(entry, what)
+                Task::new(entry, what, is_refused)
             })
             .collect()
     }
