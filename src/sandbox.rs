@@ -68,16 +68,18 @@ mod refusal;
 #[cfg(target_os = "linux")]
 mod session;
 #[cfg(target_os = "linux")]
+mod sweep;
+#[cfg(target_os = "linux")]
 mod wire;
 
 #[cfg(target_os = "linux")]
 pub use abandoned::Abandoned;
-pub use change_set::{Below, Change, ChangeSet, open};
+pub use change_set::{Below, Change, ChangeSet, Since, is_fresh, open};
 pub use config::{Backend, Captured, Cause, Command, Config, Exit, Said, Status, Stream};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::keep_only_socket;
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Abandoned, Changes, Sandbox, probe, serve};
+pub use elsewhere::{Abandoned, Changes, Sandbox, Sweep, probe, serve};
 pub use error::{Guarantee, Missing, SandboxError};
 pub use finding::{Facts, Finding, Probe, Tested};
 #[cfg(target_os = "linux")]
@@ -91,6 +93,8 @@ pub use policy::{Limits, Policy, allowed_environment};
 pub use probe::probe;
 #[cfg(target_os = "linux")]
 pub use session::{Changes, Sandbox};
+#[cfg(target_os = "linux")]
+pub use sweep::Sweep;
 
 /// The word that makes the program the helper.
 pub const HELPER_VERB: &str = "__sandbox";

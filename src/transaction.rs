@@ -64,6 +64,7 @@ pub mod hold;
 mod journal;
 mod layout;
 mod live;
+mod looks;
 mod open;
 mod outcome;
 mod plan;

@@ -17,6 +17,8 @@ mod conflicts;
 mod dice;
 #[path = "txn/endings.rs"]
 mod endings;
+#[path = "txn/mapped.rs"]
+mod mapped;
 #[expect(dead_code, reason = "what only the tests of the terminal itself need")]
 #[path = "support/pty.rs"]
 mod pty;

@@ -15,6 +15,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::Access;
 
@@ -67,6 +68,16 @@ pub enum Below {
     Replaced,
 }
 
+/// What changed since a look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// These paths alone: what each of them is to become, or that nothing is to become of it
+    /// any more. One that is no file, directory or link is told as one that is not changed.
+    Paths(Vec<(TapePath, Option<Change>)>),
+    /// Perhaps everything. [`Changes::read`](super::Changes::read) tells what there is.
+    All,
+}
+
 impl ChangeSet {
     /// What the layers in these directories say, the oldest first, of the workspace `base`.
     /// Of the base nothing is asked but whether a path is there. Of a path that was `unseen`,
@@ -78,15 +89,7 @@ impl ChangeSet {
         base: &Path,
         unseen: &[PathBuf],
     ) -> Result<Self, SandboxError> {
-        let mut folding = Folding {
-            base,
-            unseen,
-            paths: BTreeMap::new(),
-        };
-        for upper in uppers {
-            folding.layer(upper, Path::new(""))?;
-        }
-        Ok(folding.finish())
+        Ok(Fold::of_layers(uppers, base, unseen)?.finish())
     }
 
     /// Whether nothing changed.
@@ -116,16 +119,72 @@ pub(super) fn list(directory: &Path) -> io::Result<Vec<OsString>> {
     fs::read_dir(directory)?.map(name).collect()
 }
 
-/// What is known of a path so far.
-enum Known {
+/// What layers say of a path.
+#[derive(Debug)]
+pub(super) enum Known {
     Change(Change),
     Refused(&'static str),
+}
+
+/// What layers say, folded into one.
+#[derive(Debug, Default)]
+pub(super) struct Fold {
+    /// By path below the workspace: its bytes put a directory before what it holds.
+    paths: BTreeMap<Vec<u8>, Known>,
+}
+
+impl Fold {
+    /// What the layers in these directories say, the oldest first.
+    pub(super) fn of_layers(
+        uppers: &[PathBuf],
+        base: &Path,
+        unseen: &[PathBuf],
+    ) -> Result<Self, SandboxError> {
+        let mut folding = Folding {
+            base,
+            unseen,
+            paths: BTreeMap::new(),
+        };
+        for upper in uppers {
+            folding.layer(upper, Path::new(""))?;
+        }
+        Ok(Self {
+            paths: folding.paths,
+        })
+    }
+
+    /// What they say of a path.
+    pub(super) fn get(&self, path: &Path) -> Option<&Known> {
+        self.paths.get(path.as_os_str().as_bytes())
+    }
+
+    /// Whether they say anything of what is below a path.
+    pub(super) fn has_below(&self, path: &Path) -> bool {
+        let (first, end) = below(path.as_os_str().as_bytes());
+        self.paths.range(first..end).next().is_some()
+    }
+
+    fn finish(self) -> ChangeSet {
+        let mut set = ChangeSet::default();
+        for (path, known) in self.paths {
+            match (TapePath::new(&path), known) {
+                (Ok(path), Known::Change(change)) => set.changes.push((path, change)),
+                (Ok(_), Known::Refused(name)) => set.refused.push((to_path(&path), name)),
+                (Err(_), _) => set.refused.push((to_path(&path), "path too long")),
+            }
+        }
+        set
+    }
+}
+
+/// What lies below a path sorts from the one to before the other.
+fn below(path: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    ([path, b"/"].concat(), [path, &[b'/' + 1]].concat())
 }
 
 struct Folding<'a> {
     base: &'a Path,
     unseen: &'a [PathBuf],
-    /// By path below the workspace: its bytes put a directory before what it holds.
     paths: BTreeMap<Vec<u8>, Known>,
 }
 
@@ -206,9 +265,7 @@ impl Folding<'_> {
     }
 
     fn forget_below(&mut self, path: &[u8]) {
-        // What lies below sorts between the path with a slash and the path with the next byte.
-        let first = [path, b"/"].concat();
-        let end = [path, &[b'/' + 1]].concat();
+        let (first, end) = below(path);
         let below: Vec<Vec<u8>> = self
             .paths
             .range(first..end)
@@ -218,33 +275,36 @@ impl Folding<'_> {
             self.paths.remove(&path);
         }
     }
-
-    fn finish(self) -> ChangeSet {
-        let mut set = ChangeSet::default();
-        for (path, known) in self.paths {
-            match (TapePath::new(&path), known) {
-                (Ok(path), Known::Change(change)) => set.changes.push((path, change)),
-                (Ok(_), Known::Refused(name)) => set.refused.push((to_path(&path), name)),
-                (Err(_), _) => set.refused.push((to_path(&path), "path too long")),
-            }
-        }
-        set
-    }
 }
 
 fn to_path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }
 
+/// The longest tick of a clock that file systems have.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Whether something that changed at a time, in seconds since 1970 and nanoseconds, could have
+/// changed once more before `now` without being told from what it was by its stat.
+pub fn is_fresh((seconds, nanos): (i64, u32), now: SystemTime) -> bool {
+    let since = u64::try_from(seconds).ok();
+    let changed = since.and_then(|since| UNIX_EPOCH.checked_add(Duration::new(since, nanos)));
+    // Where the clock was set back, nobody knows.
+    changed.is_some_and(|changed| {
+        now.duration_since(changed)
+            .map_or(true, |passed| passed < TICK)
+    })
+}
+
 /// What was asked of a path; `None`: it is gone.
-fn there<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
+pub(super) fn there<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
     match asked {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         asked => asked.map(Some),
     }
 }
 
-fn is_there(path: &Path) -> bool {
+pub(super) fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
@@ -252,7 +312,7 @@ fn is_whiteout(found: &Metadata) -> bool {
     found.file_type().is_char_device() && found.rdev() == 0
 }
 
-fn is_opaque(directory: &Path) -> io::Result<bool> {
+pub(super) fn is_opaque(directory: &Path) -> io::Result<bool> {
     let mut value = [0; 1];
     match rustix::fs::lgetxattr(directory, "user.overlay.opaque", &mut value) {
         Ok(len) => Ok(len == 1 && value == *b"y"),
@@ -273,7 +333,7 @@ pub(super) fn name_of(found: &Metadata) -> &'static str {
 }
 
 /// What the owner of a file needs to read it.
-const READ_FILE: u32 = 0o400;
+pub(super) const READ_FILE: u32 = 0o400;
 /// What the owner of a directory needs to walk it.
 pub(super) const READ_DIRECTORY: u32 = 0o500;
 

@@ -65,6 +65,11 @@ impl Sandbox {
         match self.0 {}
     }
 
+    /// Whether a command left somebody running.
+    pub fn is_anybody_left(&self) -> bool {
+        match self.0 {}
+    }
+
     /// Shows the workspace as it is by now.
     pub fn show_anew(&mut self) -> Result<(), SandboxError> {
         match self.0 {}
@@ -120,6 +125,20 @@ impl Changes<'_> {
     pub fn read(&self) -> Result<ChangeSet, SandboxError> {
         match *self.0 {}
     }
+
+    /// What changed since a look.
+    pub fn since(&self, _: &mut Sweep) -> Result<Since, SandboxError> {
+        match *self.0 {}
+    }
+}
+
+/// What was found when the layers were last looked at. There are none on this system.
+#[derive(Debug, Default)]
+pub struct Sweep;
+
+impl Sweep {
+    /// Nothing was.
+    pub fn told(&mut self) {}
 }
 
 /// There is no socket to keep.

@@ -273,6 +273,15 @@ impl Guard {
         }
     }
 
+    /// Whether the sandbox has any process beside this one.
+    fn is_anybody_there(&self) -> bool {
+        if self.tree.is_some() {
+            system::is_anybody_there()
+        } else {
+            descendants::is_there_any()
+        }
+    }
+
     fn kill_and_reap(&self) -> io::Result<()> {
         loop {
             self.kill_everybody();

@@ -14,7 +14,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::capture::Capture;
-use super::change_set::ChangeSet;
+use super::change_set::{ChangeSet, Since};
 use super::config::{Backend, Command, Config, Exit, Said, Stream};
 use super::copy::Copies;
 use super::error::{Guarantee, Missing, SandboxError};
@@ -23,6 +23,7 @@ use super::layers::Layers;
 use super::mounts::Mounts;
 use super::places::{home_of, no_workspace, seen_at, workspace_of};
 use super::refusal;
+use super::sweep::Sweep;
 use super::wire::{self, Broken, Reply, Request, Run, Setup};
 
 /// So often somebody who only waits may ask for the end of a command.
@@ -51,6 +52,8 @@ pub struct Sandbox {
     copies: Copies,
     /// The ends of streams that processes left behind may still write to.
     left_open: Vec<OwnedFd>,
+    /// A command left somebody running, as far as its helper saw.
+    is_anybody_left: bool,
     /// Goes last: it removes what the helper uses.
     layers: Layers,
 }
@@ -117,6 +120,7 @@ impl Sandbox {
             savepoints: Vec::new(),
             copies,
             left_open: Vec::new(),
+            is_anybody_left: false,
             layers,
         };
         if config.backend == Backend::Overlay {
@@ -193,6 +197,7 @@ impl Sandbox {
         });
         let streams = [input, write_output.as_fd(), write_error.as_fd()];
         self.helper.say(&run, &streams)?;
+        let was_anybody_left = std::mem::replace(&mut self.is_anybody_left, true);
         drop((write_output, write_error));
         let mut left_open = std::mem::take(&mut self.left_open);
         let changes = self.changes();
@@ -206,21 +211,32 @@ impl Sandbox {
                 status,
                 cause,
                 nanos,
-            } => Ok(Exit {
-                status,
-                cause,
-                duration: Duration::from_nanos(nanos),
-                output: output.captured(),
-                error: error.captured(),
-            }),
-            Reply::NotStarted(errno) => Err(SandboxError::NotStarted(
-                io::Error::from_raw_os_error(errno),
-            )),
+                is_anybody_left,
+            } => {
+                self.is_anybody_left = is_anybody_left;
+                Ok(Exit {
+                    status,
+                    cause,
+                    duration: Duration::from_nanos(nanos),
+                    output: output.captured(),
+                    error: error.captured(),
+                })
+            }
+            Reply::NotStarted(errno) => {
+                self.is_anybody_left = was_anybody_left;
+                let error = io::Error::from_raw_os_error(errno);
+                Err(SandboxError::NotStarted(error))
+            }
             _ => Err(SandboxError::Lost),
         };
         self.left_open.extend(output.into_source());
         self.left_open.extend(error.into_source());
         exit
+    }
+
+    /// Whether a command left somebody running.
+    pub fn is_anybody_left(&self) -> bool {
+        self.is_anybody_left
     }
 
     /// Shows the workspace as it is on disk by now, and nothing of what commands changed in
@@ -257,7 +273,10 @@ impl Sandbox {
     /// Kills every process of the sandbox.
     pub fn stop(&mut self) -> Result<(), SandboxError> {
         match self.helper.ask(&Request::Stop)? {
-            Reply::Done => Ok(()),
+            Reply::Done => {
+                self.is_anybody_left = false;
+                Ok(())
+            }
             _ => Err(SandboxError::Lost),
         }
     }
@@ -356,6 +375,7 @@ impl Sandbox {
         stack.push(number);
         match self.helper.ask(&Request::Show(stack.clone()))? {
             Reply::Done => {
+                self.is_anybody_left = false;
                 self.left_open.clear();
                 self.layers.settle(stack)
             }
@@ -384,6 +404,19 @@ impl Changes<'_> {
                 ChangeSet::of_layers(&uppers, self.workspace, self.layers.unseen())
             }
             Backend::Copy => self.copies.change_set(self.seen),
+            Backend::Unguarded => Err(SandboxError::Unguarded),
+        }
+    }
+
+    /// What they changed since `sweep` was asked last, as far as a stat tells. Costs a stat for
+    /// all there is, and else as much as there is of what changed. A copy is read whole.
+    pub fn since(&self, sweep: &mut Sweep) -> Result<Since, SandboxError> {
+        match self.backend {
+            Backend::Overlay => {
+                let uppers = self.layers.uppers();
+                sweep.since(&uppers, self.workspace, self.layers.unseen())
+            }
+            Backend::Copy => Ok(Since::All),
             Backend::Unguarded => Err(SandboxError::Unguarded),
         }
     }

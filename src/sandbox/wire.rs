@@ -77,6 +77,8 @@ pub(super) enum Reply {
         status: Status,
         cause: Cause,
         nanos: u64,
+        /// Others of the sandbox are still running.
+        is_anybody_left: bool,
     },
     /// It could not be started.
     NotStarted(i32),

@@ -13,7 +13,7 @@ use super::base::Base;
 use super::beside::{Aside, Whose, aside_on};
 use super::call;
 use super::open::Begin;
-use super::outcome::{Outcome, Outcomes, Written};
+use super::outcome::{News, Outcome, Outcomes, Written};
 use super::plan::Fingerprint;
 use crate::capture::{Caps, Capture, CaptureError, CaptureOptions, Hearing, Stood};
 use crate::model::{
@@ -166,36 +166,37 @@ impl Account {
         self.ended = ended;
     }
 
-    /// What became of the files between two moments. Where no call did it, somebody whom one
-    /// left behind did.
+    /// What became of files since the tape was told of them last. A file is read even if its stat
+    /// is what it was. Where no call did it, somebody whom one left behind did.
     pub(super) fn changes(
         &mut self,
-        (before, outcomes): (&Outcomes, Outcomes),
+        (before, news): (&Outcomes, &News),
         base: &Base,
         call: Whose<'_>,
     ) -> Result<Told, AccountError> {
-        let after = &outcomes;
-        let mut left_out = 0;
-        let mut gone = Vec::new();
+        let after = |path: &TapePath| match news.get(path) {
+            Some(now) => now.as_ref(),
+            None => before.get(path),
+        };
+        let mut told = Told::default();
         let mut pending = Vec::new();
-        let both = before.keys().chain(after.keys());
-        let both: std::collections::BTreeSet<&TapePath> = both.collect();
-        for path in both {
-            if before.get(path) == after.get(path) {
+        for (path, now) in news {
+            let (was, now) = (before.get(path), now.as_ref());
+            if was == now && !matches!(now, Some(Outcome::File(_))) {
                 continue;
             }
-            let (old, new) = (self.seen(path, before, base), self.seen(path, after, base));
+            let (old, new) = (self.seen(path, was, base), self.seen(path, now, base));
             if self
                 .capture
                 .leaves_out(path, old.is_directory() || new.is_directory())
             {
-                left_out += 1;
+                told.left_out += usize::from(was != now);
                 continue;
             }
             // What was below a directory went with it.
             let is_covered = path.parent().is_some_and(|above| {
-                self.seen(&above, before, base).is_directory()
-                    && !self.seen(&above, after, base).is_directory()
+                self.seen(&above, before.get(&above), base).is_directory()
+                    && !self.seen(&above, after(&above), base).is_directory()
             });
             if old != Seen::Absent && !old.is_of_sort(&new) && !is_covered {
                 self.change(FileChange::new(FileOp::Remove, path.clone()), call)?;
@@ -215,13 +216,13 @@ impl Account {
                 (old, Seen::Link(target)) if *old == Seen::Link(target.clone()) => continue,
                 (_, Seen::Link(target)) => (FileOp::Symlink { target }, None),
                 (old, Seen::File { .. }) => {
-                    if let Some(Outcome::File(written)) = after.get(path) {
+                    if let Some(Outcome::File(written)) = after(path) {
                         match self.write(path, written, old, call) {
                             // Somebody who is still running took it away meanwhile.
                             Err(AccountError::Layer { source, .. })
                                 if source.kind() == io::ErrorKind::NotFound =>
                             {
-                                gone.push(path.clone());
+                                told.gone.push(path.clone());
                             }
                             written => written?,
                         }
@@ -236,14 +237,7 @@ impl Account {
             };
             self.change(change, call)?;
         }
-        let mut outcomes = outcomes;
-        for path in gone {
-            match before.get(&path) {
-                Some(before) => outcomes.insert(path, before.clone()),
-                None => outcomes.remove(&path),
-            };
-        }
-        Ok(Told { left_out, outcomes })
+        Ok(told)
     }
 
     fn write(
@@ -270,7 +264,7 @@ impl Account {
             Content::Bytes(bytes.into())
         } else {
             Content::Unstored {
-                hash: Some(self.hash(written).map_err(unreadable)?),
+                hash: Some(self.hash_anew(written).map_err(unreadable)?),
                 len: Some(written.len),
             }
         };
@@ -291,13 +285,15 @@ impl Account {
         self.change(FileChange { mode, ..change }, call)
     }
 
-    /// The name of the bytes of a file in a layer, which is read once.
+    /// The name of the bytes of a file in a layer, which is read unless it was.
     pub(super) fn hash(&mut self, written: &Written) -> io::Result<BlobHash> {
-        if let Some((known, hash)) = self.hashes.get(&written.content)
-            && known == written
-        {
-            return Ok(*hash);
+        match self.hashes.get(&written.content) {
+            Some((known, hash)) if known == written => Ok(*hash),
+            _ => self.hash_anew(written),
         }
+    }
+
+    fn hash_anew(&mut self, written: &Written) -> io::Result<BlobHash> {
         let mut hasher = blake3::Hasher::new();
         io::copy(&mut sandbox::open(&written.content)?, &mut hasher)?;
         let hash = BlobHash::from_digest(*hasher.finalize().as_bytes());
@@ -306,8 +302,8 @@ impl Account {
         Ok(hash)
     }
 
-    fn seen(&self, path: &TapePath, outcomes: &Outcomes, base: &Base) -> Seen {
-        match outcomes.get(path) {
+    fn seen(&self, path: &TapePath, outcome: Option<&Outcome>, base: &Base) -> Seen {
+        match outcome {
             Some(Outcome::Absent) => Seen::Absent,
             Some(Outcome::Directory { mode }) => Seen::Directory { mode: *mode },
             Some(Outcome::Link(target)) => Seen::Link(target.clone()),
@@ -348,11 +344,13 @@ impl Account {
     }
 }
 
-/// What the tape says of the files, after it was told.
+/// What the tape was not told.
+#[derive(Debug, Default)]
 pub(super) struct Told {
-    /// Paths that the tape leaves out.
+    /// How many paths it leaves out.
     pub(super) left_out: usize,
-    pub(super) outcomes: Outcomes,
+    /// Files that were there, and went before they could be read.
+    pub(super) gone: Vec<TapePath>,
 }
 
 /// What happened cannot be told.

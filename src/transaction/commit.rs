@@ -217,8 +217,7 @@ fn supply(fs: &dyn Fs, after: &After, to: &[u8]) -> io::Result<Entry> {
             fs.create(to, &mut reader, *mode)?;
             let staged = BlobHash::from_digest(*reader.hasher.finalize().as_bytes());
             if staged != *hash {
-                let line = "what was to be committed changed while it was read";
-                return Err(io::Error::other(line));
+                return Err(io::Error::other(OtherBytes));
             }
             if let Some(mtime) = mtime {
                 fs.set_mtime(to, *mtime)?;
@@ -237,6 +236,11 @@ fn supply(fs: &dyn Fs, after: &After, to: &[u8]) -> io::Result<Entry> {
         }
     })
 }
+
+/// A file to be committed does not hold what it was read to hold before.
+#[derive(Debug, thiserror::Error)]
+#[error("what was to be committed changed while it was read")]
+pub(super) struct OtherBytes;
 
 /// Hashes what is read, on its way.
 struct Hashing<R> {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::commit::OtherBytes;
 use super::plan::Conflict;
 use crate::text::SafeText;
 
@@ -52,6 +53,18 @@ pub enum TransactionError {
     /// There is no commit that could be undone.
     #[error("there is nothing to undo")]
     NothingToUndo,
+}
+
+impl TransactionError {
+    /// Whether a file of the plan held other bytes than the plan says.
+    pub(super) fn is_of_other_bytes(&self) -> bool {
+        let Self::Prepare(error) = self else {
+            return false;
+        };
+        error
+            .get_ref()
+            .is_some_and(<dyn std::error::Error + Send + Sync>::is::<OtherBytes>)
+    }
 }
 
 fn paths(conflicts: &[Conflict]) -> String {

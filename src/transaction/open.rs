@@ -21,7 +21,8 @@ use super::base::{Base, is_forbidden};
 use super::beside::{Beside, Whose};
 use super::call;
 use super::hold::LookUpError;
-use super::live::{self, Live};
+use super::live::Live;
+use super::looks::{Looks, Moment};
 use super::outcome::{Outcome, Outcomes, outcomes};
 use super::plan::{Fingerprint, Operation, Plan, Supply, Want};
 use super::{Committed, Pending, Preview, TransactionError, Workspace};
@@ -182,8 +183,7 @@ pub struct Transaction {
     workspace: PathBuf,
     base: Base,
     account: Option<Account>,
-    /// What the calls had made of the files when it was last looked at.
-    outcomes: Outcomes,
+    looks: Looks,
     outward: Outward,
 }
 
@@ -219,7 +219,7 @@ impl Transaction {
             workspace: root,
             base,
             account: Some(account),
-            outcomes: Outcomes::new(),
+            looks: Looks::default(),
             outward: Outward::new(begin.surroundings.clone()),
         })
     }
@@ -252,7 +252,7 @@ impl Transaction {
         };
         let call = account.call(command)?;
         let parts = (account, &mut self.base);
-        let mut live = Live::new(parts, &workspace, &mut self.outcomes, &call);
+        let mut live = Live::new(parts, &workspace, &mut self.looks, &call);
         let mut untold = Ok(());
         let wake = match &beside {
             Some(beside) => Some(beside.wake().try_clone_to_owned().map_err(talk)?),
@@ -280,9 +280,10 @@ impl Transaction {
             live.beside(beside, sandbox.changes())?;
         }
         let said = live.finish()?;
+        let is_anybody_left = sandbox.is_anybody_left();
         let left_out = match &exit {
             Err(SandboxError::Lost) => 0,
-            _ => self.look(Whose::Call(&call))?,
+            _ => self.look(Whose::Call(&call), Moment::Ended { is_anybody_left })?,
         };
         let result = call::ends(&exit, said, left_out);
         self.parts()?.1.append(result, Some(&call))?;
@@ -324,7 +325,7 @@ impl Transaction {
         let to = Some(name.to_owned());
         account.edge(Body::TxnRollback { to })?;
         let set = self.change_set()?;
-        self.outcomes = outcomes(&set, &self.base);
+        self.looks.go_back(outcomes(&set, &self.base));
         Ok(done)
     }
 
@@ -366,8 +367,15 @@ impl Transaction {
     pub fn commit(&mut self) -> Result<Ended, OpenTransactionError> {
         self.leave_no_doubt()?;
         self.settle()?;
-        let (plan, _) = self.plan()?;
-        let done = Workspace::open(&self.workspace)?.commit(&plan)?;
+        let done = match self.commit_files() {
+            // It was written through a mapping, and no stat said so.
+            Err(OpenTransactionError::Transaction(error)) if error.is_of_other_bytes() => {
+                self.looks.doubt_all();
+                self.settle()?;
+                self.commit_files()?
+            }
+            done => done?,
+        };
         // From here on it is committed, whatever can be told of it.
         self.sandbox = None;
         let mut told = Ok(());
@@ -387,6 +395,11 @@ impl Transaction {
             told: told.map_err(|error| error.to_string()),
             sent: sent.map_err(|error| error.to_string()),
         })
+    }
+
+    fn commit_files(&mut self) -> Result<Committed, OpenTransactionError> {
+        let (plan, _) = self.plan()?;
+        Ok(Workspace::open(&self.workspace)?.commit(&plan)?)
     }
 
     /// Ends all processes, forgets what they changed, takes back what was done outside, and ends
@@ -440,21 +453,19 @@ impl Transaction {
     /// Kills every process, and tells what those did whom the calls had left.
     pub fn settle(&mut self) -> Result<(), OpenTransactionError> {
         self.parts()?.0.stop()?;
-        self.look(Whose::Nobody)?;
+        self.look(Whose::Nobody, Moment::Stopped)?;
         Ok(())
     }
 
-    /// Looks at what changed since the last look, reads the base of what is new in it, and
-    /// tells the tape; how many paths it leaves out.
-    fn look(&mut self, call: Whose<'_>) -> Result<usize, OpenTransactionError> {
-        let set = self.change_set()?;
-        let now = outcomes(&set, &self.base);
+    /// Looks at what changed since the last look, and tells the tape; how many paths it leaves
+    /// out.
+    fn look(&mut self, whose: Whose<'_>, moment: Moment) -> Result<usize, OpenTransactionError> {
         let workspace = Workspace::open(&self.workspace)?;
-        live::pin(&mut self.base, &workspace, &self.outcomes, &now)?;
-        let account = self.account.as_mut().ok_or(OpenTransactionError::Over)?;
-        let told = account.changes((&self.outcomes, now), &self.base, call)?;
-        self.outcomes = told.outcomes;
-        Ok(told.left_out)
+        let (Some(sandbox), Some(account)) = (&self.sandbox, &mut self.account) else {
+            return Err(OpenTransactionError::Over);
+        };
+        let places = (account, &mut self.base, &workspace);
+        self.looks.look(sandbox.changes(), places, (whose, moment))
     }
 
     fn change_set(&self) -> Result<ChangeSet, OpenTransactionError> {

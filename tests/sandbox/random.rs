@@ -1,10 +1,12 @@
 //! Random change sets: what the layers say, done to a copy of the base, is what was seen.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use jukebox::sandbox::{Below, Change, ChangeSet};
+use jukebox::model::TapePath;
+use jukebox::sandbox::{Below, Change, ChangeSet, Sandbox, Since, Sweep};
 
 use super::dice::Dice;
 use super::who::as_root_and_as_user;
@@ -52,18 +54,23 @@ fn try_sets(seeds: std::ops::RangeInclusive<u64>) {
         let mut sandbox = world.start();
         let mut script = Vec::new();
         let mut rolled_back = None;
+        let mut looks = Looks::default();
         for number in 0..OPERATIONS {
             script.push(dice.operation());
             if dice.below(10) == 0 || number + 1 == OPERATIONS {
                 run(&mut sandbox, &shell(&script.join("\n"))).unwrap();
                 script.clear();
+                looks.look(&sandbox, seed);
                 match (dice.below(3), &rolled_back) {
                     (0, _) => {
                         let name = format!("s{number}");
                         sandbox.savepoint(&name).unwrap();
                         rolled_back = Some(name);
                     }
-                    (1, Some(name)) => sandbox.roll_back_to(name).unwrap(),
+                    (1, Some(name)) => {
+                        sandbox.roll_back_to(name).unwrap();
+                        looks = Looks::of(&sandbox);
+                    }
                     _ => {}
                 }
             }
@@ -80,6 +87,44 @@ fn try_sets(seeds: std::ops::RangeInclusive<u64>) {
         drop(sandbox);
         assert_eq!(tree(&workspace), before, "seed {seed}");
     }
+}
+
+/// A change set that is kept up to date by what changed since it was looked at last.
+#[derive(Default)]
+struct Looks {
+    sweep: Sweep,
+    changes: BTreeMap<TapePath, Change>,
+}
+
+impl Looks {
+    fn of(sandbox: &Sandbox) -> Self {
+        Self {
+            changes: changes(sandbox),
+            ..Self::default()
+        }
+    }
+
+    /// It is the one that is read whole.
+    #[track_caller]
+    fn look(&mut self, sandbox: &Sandbox, seed: u64) {
+        match sandbox.changes().since(&mut self.sweep).unwrap() {
+            Since::All => self.changes = changes(sandbox),
+            Since::Paths(paths) => {
+                for (path, change) in paths {
+                    match change {
+                        Some(change) => self.changes.insert(path, change),
+                        None => self.changes.remove(&path),
+                    };
+                }
+            }
+        }
+        self.sweep.told();
+        assert_eq!(self.changes, changes(sandbox), "seed {seed}");
+    }
+}
+
+fn changes(sandbox: &Sandbox) -> BTreeMap<TapePath, Change> {
+    sandbox.change_set().unwrap().changes.into_iter().collect()
 }
 
 /// Every path with its sort, its mode, its link's text and its bytes.

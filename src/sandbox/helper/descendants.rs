@@ -28,6 +28,12 @@ pub(super) fn kill_all() {
     }
 }
 
+/// Whether there is one. Whoever ended and was not reaped counts, too.
+pub(super) fn is_there_any() -> bool {
+    let own = getpid().as_raw_nonzero().get();
+    parents().iter().any(|(_, parent)| *parent == own)
+}
+
 /// Every process that can be seen, with its parent.
 fn parents() -> Vec<(i32, i32)> {
     let Ok(entries) = fs::read_dir("/proc") else {

@@ -45,10 +45,12 @@ pub(super) fn run(
     let deadline = run.timeout_millis.map(Duration::from_millis);
     let deadline = deadline.and_then(|timeout| started.checked_add(timeout));
     let ended = wait(ears, guard, child, deadline)?;
+    reap(None)?;
     Ok(ended.map(|(status, cause)| Reply::Ended {
         status: status_of(status),
         cause,
         nanos: u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX),
+        is_anybody_left: guard.is_anybody_there(),
     }))
 }
 

@@ -45,6 +45,13 @@ pub(super) fn kill_everybody() {
     unsafe { libc::kill(-1, libc::SIGKILL) };
 }
 
+/// Whether there is anybody whom [`kill_everybody`] would kill. Who ended and was not reaped
+/// counts, too.
+pub(super) fn is_anybody_there() -> bool {
+    // SAFETY: it takes two numbers, and with this one nobody is sent a signal.
+    unsafe { libc::kill(-1, 0) == 0 }
+}
+
 /// Closes the descriptors that whoever started this process left open. Only before any is
 /// owned here.
 pub(super) fn close_inherited() {
