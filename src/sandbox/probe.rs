@@ -1,5 +1,9 @@
 //! What this machine allows: a sandbox is started for good, over a directory made for that,
 //! and a guarded process tries what commands may not. Nothing is left behind.
+//!
+//! Only who asks what is missing needs this. A start of a sandbox looks at nothing beforehand: it
+//! makes the namespaces, mounts and filters that it needs anyhow, and the first that the machine
+//! refuses is the answer. So there is no earlier answer to remember, and none that could be wrong.
 
 use std::fs;
 use std::io;
