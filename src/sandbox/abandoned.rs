@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
 use super::change_set::ChangeSet;
+use super::copy::Origin;
 use super::error::SandboxError;
 use super::layers::{self, remove_tree};
 
@@ -46,9 +47,13 @@ impl Abandoned {
         &self.path
     }
 
-    /// What its commands changed in the workspace. Of a copied one, nothing is known any more.
+    /// What its commands changed in the workspace. Of one that was copied and went while it was
+    /// rolled back to a savepoint, nobody can tell.
     pub fn change_set(&self, workspace: &Path) -> Result<ChangeSet, SandboxError> {
         let stack = layers::read_stack(&self.path).map_err(SandboxError::layer(&self.path))?;
+        if let Some(tree) = layers::copied(&self.path, &stack) {
+            return Origin::read(&self.path)?.change_set(&tree);
+        }
         ChangeSet::of_layers(&layers::uppers(&self.path, &stack), workspace, &[])
     }
 

@@ -2,31 +2,45 @@
 //! system can, never hard-linked, since a writer in place would hit the original.
 //!
 //! What is still as it was copied is known by its inode and the time of its last change, so
-//! that no byte is read to find what commands wrote. Owners and times are not copied.
+//! that no byte is read to find what commands wrote. That stands beside the copy as well, so that
+//! whoever finds it when its owner is gone can tell what commands wrote. Owners and times are not
+//! copied.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use super::change_set::{self, Below, Change, ChangeSet};
 use super::error::SandboxError;
 use super::layers::{Layers, remove_tree};
 use crate::model::{STATE_DIRECTORY, TapePath};
 
+/// In the directory of a sandbox.
+const ORIGIN: &str = "origin";
+
 /// The copy of a workspace, and what it was.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
+    origin: Origin,
+    saved: BTreeMap<u32, Saved>,
+}
+
+/// What a copy was made of.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Origin {
     /// All that was in the workspace.
+    #[serde(with = "pairs")]
     base: BTreeMap<PathBuf, Node>,
     /// What is in the copy and was not changed, with what tells that.
+    #[serde(with = "pairs")]
     same: BTreeMap<PathBuf, Mark>,
-    saved: BTreeMap<u32, Saved>,
 }
 
 /// A savepoint: a copy of the copy.
@@ -38,14 +52,14 @@ struct Saved {
 }
 
 /// What a path was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Node {
     is_directory: bool,
     mode: u32,
 }
 
 /// Changes with every change of a file or its rights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Mark {
     inode: u64,
     changed: (i64, i64),
@@ -62,9 +76,10 @@ impl Copies {
         copy_tree(workspace, &tree)?;
         layers.settle(vec![number])?;
         for (path, found) in walk(&tree)? {
-            self.base.insert(path.clone(), Node::of(&found));
-            self.same.insert(path, Mark::of(&found));
+            self.origin.base.insert(path.clone(), Node::of(&found));
+            self.origin.same.insert(path, Mark::of(&found));
         }
+        self.origin.write(layers.path())?;
         Ok(tree)
     }
 
@@ -73,7 +88,7 @@ impl Copies {
         let (number, place) = layers.add_tree()?;
         copy_tree(tree, &place)?;
         let same = walk(tree)?.into_iter();
-        let same = same.filter(|(path, found)| self.is_same(path, found));
+        let same = same.filter(|(path, found)| self.origin.is_same(path, found));
         let saved = Saved {
             tree: place,
             same: same.map(|(path, _)| path).collect(),
@@ -83,10 +98,16 @@ impl Copies {
     }
 
     /// Makes the copy what it was when it was saved.
-    pub(super) fn restore(&mut self, saved: &[u32], tree: &Path) -> Result<(), SandboxError> {
+    pub(super) fn restore(
+        &mut self,
+        saved: &[u32],
+        (layers, tree): (&Layers, &Path),
+    ) -> Result<(), SandboxError> {
         let Some(saved) = saved.first().and_then(|number| self.saved.get(number)) else {
             return Ok(());
         };
+        // Half of it restored, nobody could tell what commands wrote.
+        Origin::forget(layers.path())?;
         // The directory itself stays: commands may write below it, and below no other.
         let entries = fs::read_dir(tree).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         for entry in entries.map_err(SandboxError::layer(tree))? {
@@ -94,13 +115,54 @@ impl Copies {
             remove_tree(&path).map_err(SandboxError::layer(&path))?;
         }
         copy_tree(&saved.tree, tree)?;
-        self.same.clear();
+        self.origin.same.clear();
         for (path, found) in walk(tree)? {
             if saved.same.contains(&path) {
-                self.same.insert(path, Mark::of(&found));
+                self.origin.same.insert(path, Mark::of(&found));
             }
         }
-        Ok(())
+        self.origin.write(layers.path())
+    }
+
+    /// What commands changed in the copy.
+    pub(super) fn change_set(&self, tree: &Path) -> Result<ChangeSet, SandboxError> {
+        self.origin.change_set(tree)
+    }
+}
+
+impl Origin {
+    /// Writes down what the copy in a directory of layers was made of.
+    fn write(&self, layers: &Path) -> Result<(), SandboxError> {
+        let path = layers.join(ORIGIN);
+        let write = || {
+            let new = path.with_extension("new");
+            let mut file = File::create(&new)?;
+            file.write_all(&serde_json::to_vec(self)?)?;
+            file.sync_all()?;
+            fs::rename(new, &path)
+        };
+        write().map_err(SandboxError::layer(&path))
+    }
+
+    /// What was written down of it.
+    pub(super) fn read(layers: &Path) -> Result<Self, SandboxError> {
+        let path = layers.join(ORIGIN);
+        let read = || match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let why = "it was being rolled back to a savepoint, and nobody can tell what of it \
+                           was written; the tape can";
+                Err(io::Error::new(io::ErrorKind::NotFound, why))
+            }
+            read => Ok(serde_json::from_slice(&read?)?),
+        };
+        read().map_err(SandboxError::layer(layers))
+    }
+
+    fn forget(layers: &Path) -> Result<(), SandboxError> {
+        let path = layers.join(ORIGIN);
+        change_set::there(fs::remove_file(&path))
+            .map(|_| ())
+            .map_err(SandboxError::layer(&path))
     }
 
     /// What commands changed in the copy.
@@ -187,6 +249,33 @@ impl Mark {
             inode: found.ino(),
             changed: (found.ctime(), found.ctime_nsec()),
         }
+    }
+}
+
+/// Maps whose keys are no text, as lists of pairs.
+mod pairs {
+    use std::collections::BTreeMap;
+    use std::ffi::OsString;
+    use std::path::PathBuf;
+
+    use serde::de::DeserializeOwned;
+    use serde::{Deserialize as _, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<V: Serialize, S: Serializer>(
+        map: &BTreeMap<PathBuf, V>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map.iter().map(|(path, value)| (path.as_os_str(), value)))
+    }
+
+    pub(super) fn deserialize<'de, V: DeserializeOwned, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<PathBuf, V>, D::Error> {
+        let pairs = Vec::<(OsString, V)>::deserialize(deserializer)?;
+        Ok(pairs
+            .into_iter()
+            .map(|(path, value)| (path.into(), value))
+            .collect())
     }
 }
 

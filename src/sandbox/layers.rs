@@ -11,6 +11,7 @@
 //! ID/N/upper       what commands wrote since the N-th savepoint
 //! ID/N/work        the kernel's; `work/work` in it lets nobody in
 //! ID/N/tree        instead, where the workspace is copied: the copy
+//! ID/origin        and what it was copied from, as JSON; not there while that changes
 //! ```
 //!
 //! Numbers only grow: the kernel refuses a layer that was once mounted in a hurry.
@@ -169,6 +170,12 @@ impl Drop for Layers {
 pub(super) fn uppers(path: &Path, stack: &[u32]) -> Vec<PathBuf> {
     let upper = |number: &u32| path.join(number.to_string()).join("upper");
     stack.iter().map(upper).collect()
+}
+
+/// Where the copy of a workspace lies, if these are layers of one.
+pub(super) fn copied(path: &Path, stack: &[u32]) -> Option<PathBuf> {
+    let tree = path.join(stack.first()?.to_string()).join("tree");
+    tree.is_dir().then_some(tree)
 }
 
 fn write_stack(path: &Path, stack: &[u32]) -> io::Result<()> {

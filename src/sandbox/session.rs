@@ -322,7 +322,7 @@ impl Sandbox {
             Backend::Overlay => self.show_on_top_of(&saved)?,
             Backend::Copy => {
                 self.stop()?;
-                self.copies.restore(&saved, &self.seen)?;
+                self.copies.restore(&saved, (&self.layers, &self.seen))?;
                 let working = self.layers.stack().first().copied();
                 let kept = self
                     .savepoints

@@ -10,6 +10,8 @@ as_root_and_as_user!(
     what_is_rolled_back_never_was,
     what_is_committed_is_all_there_with_its_modes,
     an_abandoned_transaction_can_be_salvaged_and_dropped,
+    what_an_abandoned_copy_had_written_can_be_salvaged,
+    a_copy_that_was_being_rolled_back_can_only_be_dropped,
     a_transaction_whose_holder_was_killed_is_taken_up_by_nobody,
     what_is_no_file_refuses_the_commit_by_its_name,
     what_cannot_be_kept_refuses_the_commit_by_its_name,
@@ -124,6 +126,69 @@ fn an_abandoned_transaction_can_be_salvaged_and_dropped() {
         "{}",
         String::from_utf8_lossy(&verified.stdout)
     );
+    world.nothing_is_left();
+}
+
+fn what_an_abandoned_copy_had_written_can_be_salvaged() {
+    let world = World::new(&[
+        ("a", "A"),
+        ("gone", "g"),
+        ("d/kept", "k"),
+        ("d/e/x", "X"),
+        ("old/y", "Y"),
+    ]);
+    let before = world.tree();
+    let id = world.begin("--backend copy");
+    world.say(&id, "echo more >> a; rm gone; echo z > d/e/z; mkdir new");
+    assert_eq!(world.txn(&format!("savepoint {id} one")).code, 0);
+    world.say(&id, "rm -r d; echo lost > lost");
+    assert_eq!(world.txn(&format!("rollback {id} --to one")).code, 0);
+    world.say(&id, "rm -r old; ln -s a link; chmod 700 new");
+    world.kill_holder(&id);
+    let listed = world.txn("recover --dir W");
+    assert!(listed.out.contains(&id), "{}", listed.out);
+    let salvaged = world.txn(&format!("recover {id} --salvage out --json"));
+    assert_eq!(salvaged.code, 0, "{}", salvaged.err);
+    let salvaged: serde_json::Value = serde_json::from_str(&salvaged.out).unwrap();
+    let deleted = salvaged["deleted"].as_array().unwrap().iter();
+    let deleted: Vec<_> = deleted.map(|row| row["path"].as_str().unwrap()).collect();
+    assert_eq!(deleted, ["gone", "old"]);
+    let found: Vec<_> = tree(&world.path("out"))
+        .into_iter()
+        .map(|(path, (_, _, bytes))| {
+            let text = String::from_utf8(bytes).unwrap();
+            (path.to_str().unwrap().to_owned(), text)
+        })
+        .collect();
+    let rows = [
+        ("a", "Amore\n"),
+        ("d", ""),
+        ("d/e", ""),
+        ("d/e/z", "z\n"),
+        ("link", "a"),
+        ("new", ""),
+    ];
+    let rows = rows.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    assert_eq!(found, rows);
+    assert_eq!(world.txn(&format!("recover {id} --drop")).code, 0);
+    assert_eq!(world.tree(), before);
+    world.nothing_is_left();
+}
+
+fn a_copy_that_was_being_rolled_back_can_only_be_dropped() {
+    let world = World::new(&[("a", "A")]);
+    let id = world.begin("--backend copy");
+    world.say(&id, "echo b > b");
+    world.kill_holder(&id);
+    // What the holder removes first when it rolls back, and writes anew at the end.
+    let sandboxes = fs::read_dir(world.path("W/.jukebox/sandboxes")).unwrap();
+    for sandbox in sandboxes {
+        fs::remove_file(sandbox.unwrap().path().join("origin")).unwrap();
+    }
+    let salvaged = world.txn(&format!("recover {id} --salvage out"));
+    assert_eq!((salvaged.code, &*salvaged.out), (4, ""));
+    assert!(salvaged.err.contains("rolled back"), "{}", salvaged.err);
+    assert_eq!(world.txn(&format!("recover {id} --drop")).code, 0);
     world.nothing_is_left();
 }
 

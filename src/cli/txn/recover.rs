@@ -47,8 +47,9 @@ the workspace are listed, and left as they are.
 With an ID: a transaction whose holder was killed. If its commit was decided, that is finished, and
 its tape told; effects that wait are named, and `jukebox effects TAPE --send` sends them. Else it is
 abandoned: the workspace is untouched, and nobody goes on with it. --salvage copies the files that
-it had written out, and lists what it had deleted; --drop removes them. What a copy (`begin
---backend copy`) held cannot be told from what it was copied from: of such a one the tape knows.
+it had written out, and lists what it had deleted; --drop removes them. One of a copy (`begin
+--backend copy`) that ended while it was rolled back to a savepoint can only be dropped: the tape
+has what it wrote.
 
 JSON, one object: directory, found (nothing, rolled-back, finished), changed, late, committed (id,
 commit, told: its tape says so only now, waiting: numbers of effects), abandoned (id, state,
