@@ -172,7 +172,8 @@ fn slow(place: &Path) -> Debugger {
     say(
         json!({"kind": "tool.result", "call": "c", "outcome": "failed", "exit": 3, "output": "failed\n"}),
     );
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    let text = lines.join("\n") + "\n";
     let tape = place.join("run.jsonl");
     fs::write(&tape, text).unwrap();
     Debugger::open(Source::Path(tape), &OpenOptions::default()).unwrap()
@@ -217,7 +218,7 @@ fn begin(place: &Path) -> Option<(Worker, Receiver<Event>)> {
 }
 
 fn next(events: &Receiver<Event>) -> ExportAnswer {
-    match events.recv_timeout(Duration::from_secs(60)).unwrap() {
+    match events.recv_timeout(Duration::from_mins(1)).unwrap() {
         Event::Reply(Reply {
             answer: Answer::Export(answer),
             ..
