@@ -1,7 +1,7 @@
 //! Records that could not be handed over: lines in a file, until a recorder takes them in.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
@@ -55,6 +55,7 @@ impl Spool {
         }
         let mut file = File::options()
             .create(true)
+            .read(true)
             .append(true)
             .mode(0o600)
             .open(&self.path)?;
@@ -63,10 +64,9 @@ impl Spool {
         if before + line.len() as u64 > MOST {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        let newline: &[u8] = if line.ends_with(b"\n") { b"" } else { b"\n" };
-        let written = file
-            .write_all(line)
-            .and_then(|()| file.write_all(newline))
+        let written = begin_line(&mut file, before)
+            .and_then(|()| file.write_all(line))
+            .and_then(|()| file.write_all(newline(line)))
             .and_then(|()| file.sync_data());
         written.inspect_err(|_| {
             let _torn_else = file.set_len(before);
@@ -94,5 +94,53 @@ impl Spool {
         take(late.collect())?;
         // Emptied and not removed: whoever opened it meanwhile waits for the lock.
         file.set_len(0).map_err(RecordError::Write)
+    }
+}
+
+/// Ends a line that whoever wrote it was killed in: the next one must not be a part of it.
+fn begin_line(file: &mut File, len: u64) -> io::Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::Start(len - 1))?;
+    file.read_exact(&mut last)?;
+    file.write_all(newline(&last))
+}
+
+/// What a line lacks to be one.
+fn newline(line: &[u8]) -> &'static [u8] {
+    if line.ends_with(b"\n") { b"" } else { b"\n" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_not_written_to_its_end_costs_no_other() {
+        let place = tempfile::tempdir().unwrap();
+        let places = HookPlaces {
+            spools: place.path().to_owned(),
+            ..HookPlaces::default()
+        };
+        let spool = Spool::of(&places, "s");
+        let record = |id: &str| {
+            let record = r#"{"session_id":"s","hook_event_name":"Stop"}"#;
+            format!(r#"{{"id":"{id}","at":1,"record":{record}}}"#)
+        };
+        spool.append(record("1").as_bytes()).unwrap();
+        let mut bytes = fs::read(&spool.path).unwrap();
+        bytes.extend(b"{\"id\":\"2\",\"at\":1,\"rec");
+        fs::write(&spool.path, bytes).unwrap();
+        spool.append(record("3").as_bytes()).unwrap();
+        let mut taken = Vec::new();
+        let take = |late: Vec<Delivery>| {
+            taken.extend(late.into_iter().map(|it| it.id));
+            Ok(())
+        };
+        spool.take(take).unwrap();
+        assert_eq!(taken, ["1", "3"]);
+        assert_eq!(fs::read(&spool.path).unwrap(), b"");
     }
 }
