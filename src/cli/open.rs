@@ -3,7 +3,7 @@
 //! The screen itself is none of this layer's business: it is a [`Screen`] that the caller
 //! brought.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::When;
@@ -18,6 +18,9 @@ use crate::model::Place;
 pub trait Screen: Sync {
     /// Shows it until the user has seen enough, and reads the rest of it meanwhile.
     fn show(&self, run: Debugger, rest: Option<Rest>, start: Start) -> Result<Answer, Failure>;
+
+    /// Whether there are colours of this name, or in this file.
+    fn check_theme(&self, theme: &OsStr) -> Result<(), Failure>;
 
     /// Draws one picture of a run that was read whole.
     fn draw(&self, run: Debugger, start: Start, frame: &FrameRequest) -> Result<String, Failure>;
@@ -100,9 +103,9 @@ pub(super) struct DemoArgs {
     look: LookArgs,
 }
 
-/// How the screen looks, or a picture instead of it.
-#[derive(Clone, Debug, clap::Args)]
-struct LookArgs {
+/// How the screen looks.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(super) struct ScreenArgs {
     /// The colours: dark, light, color-blind, high-contrast, or a TOML file like these;
     /// without it, the sixteen of the terminal
     #[arg(long, value_name = "NAME|FILE")]
@@ -110,6 +113,13 @@ struct LookArgs {
     /// Whether the mouse focuses, chooses and scrolls; off: the terminal selects text with it
     #[arg(long, value_enum, value_name = "WHETHER")]
     mouse: Option<Mouse>,
+}
+
+/// How the screen looks, or a picture instead of it.
+#[derive(Clone, Debug, clap::Args)]
+struct LookArgs {
+    #[command(flatten)]
+    screen: ScreenArgs,
     /// Draw without a terminal, into this file: .txt or .svg
     #[arg(long, value_name = "FILE")]
     frame: Option<PathBuf>,
@@ -233,28 +243,41 @@ impl DemoArgs {
     }
 }
 
-impl LookArgs {
-    fn has_any(&self) -> bool {
-        self.theme.is_some() || self.mouse.is_some() || self.frame.is_some()
+impl ScreenArgs {
+    /// Whether anything was typed that is meant for the screen.
+    pub(super) const fn has_any(&self) -> bool {
+        self.theme.is_some() || self.mouse.is_some()
     }
 
-    /// How the screen starts, as far as looks go.
-    fn start(&self, around: &Environment, colors: When) -> Start {
+    /// The colours that were named.
+    pub(super) fn theme(&self) -> Option<&OsStr> {
+        self.theme.as_deref()
+    }
+
+    /// How the screen starts on a run, as far as looks go.
+    pub(super) fn start(&self, has_colors: bool, around: &Environment) -> Start {
         Start {
             against: None,
             is_choosing: false,
             place: None,
             is_following: false,
-            has_colors: self.has_colors(around, colors),
+            has_colors,
             theme: self.theme.clone(),
-            has_mouse: self.has_mouse(),
+            has_mouse: self.mouse != Some(Mouse::Off),
             ground: super::fork::ground(around),
             command: None,
         }
     }
+}
 
-    fn has_mouse(&self) -> bool {
-        self.mouse != Some(Mouse::Off)
+impl LookArgs {
+    fn has_any(&self) -> bool {
+        self.screen.has_any() || self.frame.is_some()
+    }
+
+    /// How the screen starts, as far as looks go.
+    fn start(&self, around: &Environment, colors: When) -> Start {
+        self.screen.start(self.has_colors(around, colors), around)
     }
 
     fn has_colors(&self, around: &Environment, colors: When) -> bool {

@@ -1,5 +1,7 @@
 //! The screen as the command line asks for it: shown, or drawn into a picture.
 
+use std::ffi::OsStr;
+
 use super::app::{AppOptions, Extent, First, Keeping};
 use super::frame::{FrameOptions, frame};
 use super::run::{Ending, RunError, RunOptions, run};
@@ -43,6 +45,10 @@ impl Screen for TerminalScreen {
             }
             Err(error) => Err(Failure::machine(error.to_string())),
         }
+    }
+
+    fn check_theme(&self, theme: &OsStr) -> Result<(), Failure> {
+        Palette::open(theme).map(|_| ()).map_err(unusable)
     }
 
     fn draw(

@@ -211,3 +211,32 @@ fn without_a_terminal_nothing_is_run() {
     assert!(words.contains("nothing was run"), "{words}");
     assert!(!made.exists() && !path(&world, "w/.jukebox").exists());
 }
+
+#[test]
+fn the_screen_looks_as_it_was_told_to() {
+    let Some(world) = world() else { return };
+    let theme = "no-such-theme";
+    let mut pty = record(&world, &["--rollback", "--theme", theme], "touch made");
+    shows(&mut pty, theme);
+    ends(&mut pty, 2);
+    // The command was not run, and there is no tape of it.
+    assert!(!path(&world, "recorded.jsonl").exists());
+    let output = Command::new(PROGRAM)
+        .args(["record", "--mouse", "off", "--rollback", "--dir"])
+        .arg(path(&world, "w"))
+        .args(["--", "touch", "made"])
+        .env("HOME", world.directory.path())
+        .output()
+        .unwrap();
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    assert!(words.contains("--open shows it"), "{words}");
+    let mut pty = record(
+        &world,
+        &["--rollback", "--theme", "light", "--mouse", "off"],
+        "true",
+    );
+    shows(&mut pty, "the command ended with 0");
+    pty.send(b"q").unwrap();
+    ends(&mut pty, 0);
+}

@@ -15,7 +15,7 @@ use super::super::change::{self, ChangeArgs, Consent};
 use super::super::environment::Environment;
 use super::super::failure::{Answer, Failure};
 use super::super::interrupt::Interrupt;
-use super::super::open::Screen;
+use super::super::open::{Screen, ScreenArgs};
 use super::super::output::{Output, Style, complain, pass_on_error, warn};
 use super::super::txn;
 use super::models::ModelArgs;
@@ -42,8 +42,10 @@ const TICK: Timespec = Timespec {
 const MOST_NAMES: u32 = 1000;
 
 /// Options that only mean something with a command.
-pub(super) const OPTIONS: [&str; 14] = [
+pub(super) const OPTIONS: [&str; 16] = [
     "open",
+    "theme",
+    "mouse",
     "directory",
     "commit",
     "rollback",
@@ -65,6 +67,8 @@ pub(super) struct CommandArgs {
     /// Show the run on the screen while it is recorded
     #[arg(long)]
     open: bool,
+    #[command(flatten)]
+    look: ScreenArgs,
     /// The workspace; without it, the current directory
     #[arg(long = "dir", value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -149,8 +153,18 @@ impl CommandArgs {
         (screen, colors): (&dyn Screen, When),
     ) -> Result<Answer, Failure> {
         let end = self.end(around)?;
+        let on_screen = OnScreen {
+            screen,
+            colors,
+            look: &self.look,
+            end,
+        };
         if self.open {
-            OnScreen::check(around)?;
+            on_screen.check(around)?;
+        } else if self.look.has_any() {
+            return Err(Failure::unusable(
+                "--theme and --mouse say how the screen looks, and nothing was run: --open shows it",
+            ));
         }
         if self.models.model && self.backend == By::Copy && !self.unguarded {
             return Err(Failure::unusable(
@@ -190,11 +204,6 @@ impl CommandArgs {
             }
         };
         let exit = if self.open {
-            let on_screen = OnScreen {
-                screen,
-                colors,
-                end,
-            };
             on_screen.exec(&mut run, &tape, around, &interrupt, &mut sink)?
         } else {
             run.exec(&mut sink)

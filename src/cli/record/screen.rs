@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
+use super::super::When;
 use super::super::arguments::{Growth, SourceArgs};
 use super::super::environment::Environment;
 use super::super::failure::{Answer, Failure};
 use super::super::interrupt::Interrupt;
-use super::super::open::{Screen, Start};
+use super::super::open::{Screen, ScreenArgs, Start};
 use super::super::output::warn;
 use super::super::running::{CommandEnd, RunningCommand};
-use super::super::{When, fork};
 use super::command::End;
 use crate::debugger::{Cause, CommandError, CommandRun, CommandStatus, Exit, Said};
 use crate::model::Place;
@@ -30,20 +30,27 @@ pub(super) struct OnScreen<'a> {
     pub(super) screen: &'a dyn Screen,
     /// When there are colours.
     pub(super) colors: When,
+    /// How it looks otherwise.
+    pub(super) look: &'a ScreenArgs,
     /// What becomes of the changes once it is closed.
     pub(super) end: End,
 }
 
 impl OnScreen<'_> {
-    /// Nothing can be shown without a terminal, and nothing is run then.
-    pub(super) fn check(around: &Environment) -> Result<(), Failure> {
-        if around.has_screen {
-            return Ok(());
+    /// Nothing can be shown without a terminal, or in colours that there are not, and nothing
+    /// is run then.
+    pub(super) fn check(self, around: &Environment) -> Result<(), Failure> {
+        if !around.has_screen {
+            return Err(Failure::unusable(
+                "the screen needs a terminal; nothing was run: without --open the command is \
+                 recorded all the same, and `jukebox open TAPE --follow` shows it elsewhere",
+            ));
         }
-        Err(Failure::unusable(
-            "the screen needs a terminal; nothing was run: without --open the command is \
-             recorded all the same, and `jukebox open TAPE --follow` shows it elsewhere",
-        ))
+        let checked = self
+            .look
+            .theme()
+            .map(|theme| self.screen.check_theme(theme));
+        checked.transpose().map(|_| ())
     }
 
     /// Runs the command to its end, and shows its tape until the user has seen enough,
@@ -60,18 +67,13 @@ impl OnScreen<'_> {
         let (shown, rest) = source.begin(tape.as_os_str(), Growth::Awaited, around)?;
         let (tell, end) = channel();
         let start = Start {
-            against: None,
-            is_choosing: false,
             place: Some(Place::END),
             is_following: true,
-            has_colors: self.colors.allows(around, true),
-            theme: None,
-            has_mouse: true,
-            ground: fork::ground(around),
             command: Some(RunningCommand {
                 end,
                 stop: Box::new(interrupt.asking()),
             }),
+            ..self.look.start(self.colors.allows(around, true), around)
         };
         let (is_shown, is_over) = (AtomicBool::new(true), AtomicBool::new(false));
         let screen = self.screen;
