@@ -131,7 +131,9 @@ fn write_whole(
     directory: &Path,
     fill: impl FnOnce(&Path) -> Result<(), CaseError>,
 ) -> Result<(), CaseError> {
-    if fs::symlink_metadata(directory).is_ok_and(|it| !it.is_dir()) {
+    // No name can be given to where somebody is, or to what is above.
+    let has_name = directory.file_name().is_some();
+    if !has_name || fs::symlink_metadata(directory).is_ok_and(|it| !it.is_dir()) {
         return Err(CaseError::Exists(directory.to_owned()));
     }
     let above = match directory.parent() {
