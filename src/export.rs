@@ -38,7 +38,7 @@ pub use evaluation::{Asking, CONFIG as EVALUATION, Evaluation, Message, Role};
 pub use form::Form;
 pub use minimal::{Changed, Cut, Kept, Limits, MinimalError, minimal};
 pub use needed::Touched;
-pub use overlay::{OverlayError, overlay};
+pub use overlay::{OverlayError, lay, overlay};
 pub use placeholders::{Placeholders, Recorded};
 pub use readme::fenced;
 pub use slug::slug;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::LeafRow;
 use super::compare::row_of_leaf;
-use crate::export::{CaseVerdict, OverlayError, cases_at, check, overlay, read};
+use crate::export::{CaseVerdict, OverlayError, cases_at, check, lay, overlay, read};
 use crate::model::{Progress, Tell, Unit};
 use crate::replay::workbench::{WorkbenchConfig, WorkbenchError};
 use crate::text::SafeText;
@@ -117,7 +117,7 @@ pub fn test_cases(
     let (sender, receiver) = mpsc::channel::<Done>();
     let one = |place: &Path| {
         let mut case = read(place)?;
-        case.files.extend(over.clone());
+        lay(&mut case.files, &over);
         let stopped = || is_stopped.load(Ordering::Relaxed);
         let checked = check(&case, &options.workbench, &stopped)?;
         Ok(CaseRow {

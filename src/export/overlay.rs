@@ -46,6 +46,16 @@ pub fn overlay(directory: &Path) -> Result<BTreeMap<TapePath, CaseFile>, Overlay
     Ok(walk.files)
 }
 
+/// Lays sources over files: what stands below a file or a link of theirs is gone.
+pub fn lay(files: &mut BTreeMap<TapePath, CaseFile>, over: &BTreeMap<TapePath, CaseFile>) {
+    let is_leaf = |path: &TapePath| over.get(path).is_some_and(|file| file.item.is_leaf());
+    files.retain(|path, _| {
+        let mut above = std::iter::successors(path.parent(), TapePath::parent);
+        !above.any(|above| is_leaf(&above))
+    });
+    files.extend(over.iter().map(|(path, file)| (path.clone(), file.clone())));
+}
+
 struct Walk<'a> {
     top: &'a Path,
     rules: IgnoreRules,
