@@ -272,6 +272,26 @@ fn a_shell_takes_the_command_that_is_told() {
 }
 
 #[test]
+fn sources_that_are_laid_over_a_directory_take_its_place() {
+    let world = World::new();
+    let edit = json!({"file_path": "a", "old_string": "there", "new_string": "x"});
+    let said = "<tool_use_error>EISDIR: illegal operation on a directory</tool_use_error>";
+    tape_of(
+        &world,
+        &[("a/b", b"x"), ("a/c/d", b"x")],
+        "Edit",
+        &edit,
+        said,
+    );
+    let run = world.run(&["export", "run.jsonl@fail", "--files", "all", "-o", "case"]);
+    assert_eq!(run.code, 0, "{}", run.error);
+    assert!(world.path("case/files/a/c/d").is_file());
+    world.put("other/a", "there");
+    let (code, report) = world.test(&["case", "--with", "other"]).unwrap();
+    assert_eq!((code, verdicts(&report)), (0, vec!["fixed"]), "{report:#}");
+}
+
+#[test]
 fn what_is_no_case_or_cannot_be_one_is_refused() {
     let world = World::new();
     let check = |words: &[&str], code: i32, said: &str| {
@@ -296,6 +316,10 @@ fn what_is_no_case_or_cannot_be_one_is_refused() {
         let place = at("18");
         let words = [&["export", &place, "--as", "promptfoo"], more].concat();
         check(&words, 2, "keeps a turn of the model, without files");
+    }
+    for nameless in [".", "..", "/", "home/.."] {
+        let words = ["export", &at("20"), "-o", nameless];
+        check(&words, 3, "is there already, and nothing was written");
     }
     check(&["test", "home"], 2, "holds no test case");
     check(&["test", "nowhere"], 2, "nowhere");

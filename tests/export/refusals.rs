@@ -197,6 +197,11 @@ fn what_the_call_itself_says_of_its_file_needs_no_certainty() {
         let found = manifest["remarks"][0].as_str().unwrap();
         assert!(found.starts_with("a.txt may have been written"), "{found}");
         assert!(found.ends_with(remark), "{found}");
+        let report = format!("report-{number}");
+        let words = ["export", "run.jsonl@fail", "--as", "md", "-o", &report];
+        assert_eq!(world.run(&words).code, 0);
+        let report = std::fs::read_to_string(world.path(&report).join("REPORT.md")).unwrap();
+        assert!(report.contains(found), "{report}");
     }
     // Where what is known of the file speaks against it, it was written, and nobody knows how.
     let failed = told("Edit", &edit("e"), not_found, Outcome::Failed);

@@ -33,6 +33,10 @@ pub(super) fn report(case: &Case) -> String {
         let doubts = case.doubts.join("\n");
         let _ = writeln!(text, "{}", fenced("What is not known", &doubts));
     }
+    if !case.remarks.is_empty() {
+        let remarks = case.remarks.join("\n");
+        let _ = writeln!(text, "{}", fenced("What to know of it besides", &remarks));
+    }
     text.push_str("To see it again: `jukebox test .` in this directory.\n");
     text
 }
