@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::title::{title_of, words_of};
+use super::title::{side_words, title_of, words_of};
 use super::{Debugger, EventRow, ReadError, Section, Spot, StepDetail};
-use crate::model::{BlockKind, Body, Event, Kind, ModelBlock, Seq, Usage};
-use crate::tape::{frame_of, http_frame};
+use crate::model::{BlockKind, Body, Event, Frame, Kind, ModelBlock, Seq, StreamFrame, Usage};
+use crate::tape::{frame_of, http_frame, is_of_stream, stream_frame};
 use crate::text::{SafeText, json};
 
 /// Lines of a section that are made; more are counted.
@@ -31,7 +31,8 @@ impl Debugger {
         let mut rest = self.events_of(step);
         for (position, _) in rest.by_ref().take(MAX_EVENTS) {
             let event = self.tape.event(position)?;
-            match frame_of(&event).filter(|_| event.head.call.is_some()) {
+            let is_written = event.head.call.is_some() && !is_of_stream(&event);
+            match frame_of(&event).filter(|_| is_written) {
                 // What a model answered stands in its response.
                 _ if http_frame(&event).is_some() => {}
                 Some((_, text)) => so_far.push_str(text),
@@ -172,9 +173,10 @@ pub(super) fn sections_of(event: &Event) -> Vec<Section> {
                 &String::from_utf8_lossy(bytes),
             )],
         },
-        Body::Other { kind, fields } => {
-            vec![json_section(kind, &Value::Object(fields.clone()))]
-        }
+        Body::Other { kind, fields } => match stream_frame(event) {
+            Some(Ok(frame)) => frame_sections(&frame),
+            _ => vec![json_section(kind, &Value::Object(fields.clone()))],
+        },
         Body::File(change) => change
             .remark
             .iter()
@@ -189,6 +191,21 @@ pub(super) fn sections_of(event: &Event) -> Vec<Section> {
         | Body::TxnRollback { .. } => vec![text_section("event", &words_of(event))],
         _ => Vec::new(),
     }
+}
+
+/// What was said on a stream.
+fn frame_sections(frame: &StreamFrame) -> Vec<Section> {
+    let name = side_words(frame);
+    let section = |said: &Frame| match said {
+        Frame::Text(text) => match serde_json::from_str::<Value>(text) {
+            Ok(document) => json_section(&name, &document),
+            Err(_) => text_section(&name, text),
+        },
+        Frame::Bytes(bytes) => text_section(&name, &String::from_utf8_lossy(bytes)),
+        Frame::End(None) => text_section(&name, "nothing more"),
+        Frame::End(Some(why)) => text_section(&name, &format!("cut off: {why}")),
+    };
+    frame.said.iter().map(section).collect()
 }
 
 fn names(hashes: &[crate::model::BlobHash]) -> String {

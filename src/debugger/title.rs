@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use super::Debugger;
 use crate::model::{
-    BlockKind, Body, EffectEvent, Event, FileOp, Kind, Micros, Outcome, Scope, StepKind,
+    BlockKind, Body, EffectEvent, Event, FileOp, Frame, FrameSide, Kind, Micros, Outcome, Scope,
+    StepKind, StreamFrame,
 };
 use crate::tape::wire::Text;
-use crate::tape::{StepEntry, effect_of};
+use crate::tape::{StepEntry, effect_of, stream_frame};
 use crate::text::SafeText;
 
 /// Who and what.
@@ -174,12 +175,35 @@ pub(super) fn words_of(event: &Event) -> String {
         Body::End { outcome } => format!("end ({outcome})"),
         Body::Other { kind, fields } => match effect_of(event) {
             Some(effect) => effect_words(&effect),
-            None => format!(
-                "{kind} {}",
-                first_line(&Value::Object(fields.clone()).to_string())
-            ),
+            None => match stream_frame(event) {
+                Some(Ok(frame)) => frame_words(&frame),
+                _ => format!(
+                    "{kind} {}",
+                    first_line(&Value::Object(fields.clone()).to_string())
+                ),
+            },
         },
     }
+}
+
+/// Who said a frame of a stream, to which service or which one.
+pub(super) fn side_words(frame: &StreamFrame) -> String {
+    let side = match frame.side {
+        FrameSide::Client => "to",
+        FrameSide::Service => "from",
+    };
+    format!("{side} {}", frame.address)
+}
+
+fn frame_words(frame: &StreamFrame) -> String {
+    let said = frame.said.iter().map(|said| match said {
+        Frame::Text(text) => first_line(text),
+        Frame::Bytes(bytes) => format!("{} bytes that are no text", bytes.len()),
+        Frame::End(None) => "nothing more".to_owned(),
+        Frame::End(Some(why)) => format!("cut off: {why}"),
+    });
+    let said: Vec<String> = said.collect();
+    format!("{}: {}", side_words(frame), said.join(", "))
 }
 
 /// What an event says of an effect.
