@@ -44,6 +44,7 @@ mod running;
 mod search;
 mod show;
 mod stats;
+mod stream;
 mod test;
 mod tree;
 mod txn;
@@ -146,6 +147,7 @@ enum Command {
     Restore(restore::Args),
     Fork(fork::Args),
     Record(record::Args),
+    Stream(stream::Args),
     Replay(replay::Args),
     Export(export::Args),
     Test(test::Args),
@@ -248,6 +250,7 @@ fn dispatch(
         Some(Command::Restore(args)) => args.run(around, out),
         Some(Command::Fork(args)) => args.run(around, out),
         Some(Command::Record(args)) => args.run(around, out, (screen, typed.color)),
+        Some(Command::Stream(args)) => args.run(around),
         Some(Command::Replay(args)) => args.run(around, out),
         Some(Command::Export(args)) => args.run(around, out),
         Some(Command::Test(args)) => args.run(around, out),

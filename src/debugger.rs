@@ -120,8 +120,8 @@ pub use lineage::{
 };
 pub use marks::is_mark_name;
 pub use models::{
-    AddressError, Api, Divergence, ModelReport, Models, ModelsError, ModelsFrom, RecordedError,
-    StreamsReport, Upstream,
+    AddressError, Api, Divergence, LinkMode, ModelReport, Models, ModelsError, ModelsFrom,
+    RecordedError, STREAMS, StreamLink, StreamLinkError, StreamsReport, Upstream,
 };
 pub use notes::{MAX_NOTE, Notes};
 pub use open::{Debugger, IndexCache, OpenError, OpenOptions, Places, Source};

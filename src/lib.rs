@@ -39,7 +39,8 @@
 //! * Opening a tape runs nothing, connects to nothing, and reads no configuration that lies
 //!   beside it or in a workspace.
 //! * Nothing is connected to but the models' endpoints that a user names for a command that is
-//!   recorded. Where a tape answers in their place, nothing is.
+//!   recorded. Where a tape answers in their place, nothing is. A command that is recorded
+//!   reaches its recorder, on a loopback of its own.
 //! * Nothing below the shells prints, reads the environment or the home directory, or knows
 //!   that a terminal exists. `model`, `text`, `redact`, `tools` and `state` do no I/O.
 //! * Only `tape::wire` knows the JSON field names of a tape.

@@ -15,8 +15,9 @@
 //! A [`LiveModel`] is asked without an agent: it goes on with a fork that the user let it go on
 //! with.
 //!
-//! Streams that a tape holds besides are answered through the same server, each frame as
-//! [`crate::replay::stream`] decides it.
+//! Streams to other services go through the same server. Those that a tape holds are answered,
+//! each frame as [`crate::replay::stream`] decides it. Of a service that an agent starts itself,
+//! a [`Link`] stands in the place, and records what it says or lets the tape say it.
 //!
 //! Keys go through and are never kept. Nothing is connected to but the addresses of
 //! [`Source::Endpoints`], and the [`Endpoint`] of a [`LiveModel`]; with a [`Source::Tape`] nothing
@@ -34,6 +35,7 @@ mod endpoint;
 mod exchange;
 mod flushes;
 mod headers;
+mod link;
 mod live;
 mod mend;
 mod messages;
@@ -51,6 +53,7 @@ pub use answer::{Answer, Assembly};
 pub use api::{Api, Dialect};
 pub use door::StreamsReport;
 pub use endpoint::{Endpoint, EndpointError};
+pub use link::{Link, LinkError, LinkMode};
 pub use live::{FirstRequest, LiveModel};
 pub use recorded::{Divergence, Found, Recorded, RecordedError, RecordedReply};
 pub use server::{Report, Server, Source};

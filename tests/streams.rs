@@ -19,7 +19,8 @@ fn read(frames: &[Value], volatile: &[&str]) -> Result<Streams, OddFrame> {
         line["kind"] = "stream.frame".into();
         lines.push(line);
     }
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let text = lines.join("\n") + "\n";
     let tape = Tape::read(TapeBytes::Memory(text.into_bytes().into()), &mut ()).unwrap();
     let parts = VolatileParts::read(volatile.iter().copied(), None, None).unwrap();
     let mut streams = Streams::new(parts);

@@ -151,8 +151,15 @@ fn nothing_below_the_shells_knows_the_world_around_it() {
                 "no clock here",
             );
         }
-        // The recorder of hooks outlives the hook that starts it; a person's editor is theirs.
-        let may_start = ["src/cli/hook.rs", "src/cli/fork/editor.rs"].contains(&&*source.name);
+        // The recorder of hooks outlives the hook that starts it; a person's editor is theirs; and
+        // a service runs where the agent that wants it would have run it.
+        let may_start = [
+            "src/cli/hook.rs",
+            "src/cli/fork/editor.rs",
+            "src/cli/stream.rs",
+            "src/models/link.rs",
+        ]
+        .contains(&&*source.name);
         if !["tui", "sandbox", "transaction", "effects"].contains(&module) && !may_start {
             refuse(
                 &["process::Command", "Command::new("],

@@ -121,7 +121,8 @@ code is then 1 at least. Streams of TAPE (src/tape/FORMAT.md), such as those to 
 JUKEBOX_STREAMS, each below it by its address as a URL has it, and spoken to as MCP goes over
 HTTP: a POST says a frame and gets what the service said to it, with the ids that the command
 made up for its requests. The first frame that is not the recorded one ends its stream, and is
-told leaf by leaf.
+told leaf by leaf. `jukebox stream --help` says how services are recorded, and answered, that
+speak over their standard input.
 
 Secrets are taken out before anything is on disk, and placeholders stand for them: `jukebox redact
 --help` says what is one. A file with one is recorded as redacted, and never restored.

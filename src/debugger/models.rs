@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::model::{Header, ModelBlock};
 pub use crate::models::{
-    AddressError, Api, Divergence, RecordedError, Report as ModelReport, StreamsReport, Upstream,
+    AddressError, Api, Divergence, Link as StreamLink, LinkError as StreamLinkError, LinkMode,
+    RecordedError, Report as ModelReport, StreamsReport, Upstream,
 };
 use crate::models::{Recorded, Server, Source};
 use crate::replay::request::{UnknownPart, VolatileParts};
@@ -26,8 +27,8 @@ const WHO_ASKS: [&str; 4] = [
 /// Under this name a header lists the parts of requests that do not count.
 const VOLATILE: &str = "volatile";
 
-/// The variable that tells a command where the streams of a tape are.
-const STREAMS: &str = "JUKEBOX_STREAMS";
+/// The variable that tells a command where its streams are recorded, or answered from a tape.
+pub const STREAMS: &str = "JUKEBOX_STREAMS";
 
 /// What a command has to talk to.
 #[derive(Clone, Debug)]
@@ -198,12 +199,9 @@ impl Prepared {
         listener: OwnedFd,
         environment: &mut Vec<(OsString, OsString)>,
     ) -> Result<Server, ModelsError> {
-        let is_from_tape = !matches!(self.source, Source::Endpoints(_));
         let server = Server::start(listener, self.source).map_err(ModelsError::Server)?;
         environment.retain(|(name, _)| name != STREAMS);
-        if is_from_tape {
-            environment.push((STREAMS.into(), server.streams().into()));
-        }
+        environment.push((STREAMS.into(), server.streams().into()));
         for api in Api::ALL {
             environment.retain(|(name, _)| name != api.variable());
             environment.push((api.variable().into(), server.address(api).into()));

@@ -11,10 +11,14 @@
 //!   it opens a stream of which the service says the first word.
 //! * `DELETE` says that nothing more comes.
 //!
+//! Lines over one request that stays open are another way: [`lines`].
+//!
 //! What is answered, and when, [`Stream`] decides. A frame that it does not know ends the stream:
 //! that request gets an error, what is open breaks off, and the report says where it differs.
 //! Nothing is connected to. Both sides of a stream go on the tape that is recorded now, before
 //! the client hears of it.
+
+pub(super) mod lines;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -75,6 +79,8 @@ pub(super) struct StreamDoor(Mutex<Within>);
 struct Within {
     streams: Streams,
     open: HashMap<String, Open>,
+    /// How many were recorded to each address, where none is answered from a tape.
+    recorded: Option<HashMap<String, usize>>,
 }
 
 /// A stream that was opened.
@@ -95,11 +101,22 @@ struct Open {
 type Delivery = (Sender<Piece>, Vec<Piece>);
 
 impl StreamDoor {
-    pub(super) fn new(streams: Streams) -> Self {
+    /// The streams of a tape; without one, what is said is recorded.
+    pub(super) fn new(streams: Option<Streams>) -> Self {
         Self(Mutex::new(Within {
-            streams,
+            recorded: streams.is_none().then(HashMap::new),
+            streams: streams.unwrap_or_default(),
             open: HashMap::new(),
         }))
+    }
+
+    /// The number of a stream that is to be recorded; `None`: a tape answers.
+    fn record(&self, address: &str) -> Option<usize> {
+        let mut within = self.lock();
+        let count = within.recorded.as_mut()?;
+        let count = count.entry(address.to_owned()).or_default();
+        *count += 1;
+        Some(*count)
     }
 
     pub(super) fn report(&self) -> StreamsReport {
@@ -128,6 +145,10 @@ impl StreamDoor {
                 None => Err(Refusal::plain("there is no such session here")),
             };
         }
+        if within.recorded.is_some() {
+            let line = "nothing answers here while a run is recorded: `jukebox stream` records";
+            return Err(Refusal::plain(line));
+        }
         let opened = within.streams.open(address, JSON_FRAMES);
         let mut stream = opened.map_err(|none| Refusal::told(address, none.to_string()))?;
         let session = format!("{}-{}", within.open.len() + 1, stream.ordinal());
@@ -153,7 +174,7 @@ impl StreamDoor {
 struct Refusal {
     status: StatusCode,
     line: String,
-    divergence: Option<Divergence>,
+    divergence: Option<Box<Divergence>>,
 }
 
 impl Refusal {
@@ -170,11 +191,11 @@ impl Refusal {
         Self {
             status: StatusCode::BAD_REQUEST,
             line: format!("the tape has no answer to this: {why}"),
-            divergence: Some(Divergence {
+            divergence: Some(Box::new(Divergence {
                 asked: format!("a frame to {address}"),
                 why,
                 miss: None,
-            }),
+            })),
         }
     }
 
@@ -194,7 +215,11 @@ pub(super) async fn serve(
     (head, body): (&Parts, Incoming),
     flushes: Flushes,
 ) -> Response<Passage> {
+    let kind = head.headers.get(CONTENT_TYPE);
     let answered = match head.method {
+        Method::POST if kind.is_some_and(|kind| kind == lines::LINES) => {
+            lines::serve(Arc::clone(&shared), address, body, flushes.clone())
+        }
         Method::POST => match whole(body).await {
             Ok(said) => say(&shared, (address, head), &said, flushes.clone()).await,
             Err(line) => Err(Refusal {
@@ -213,7 +238,10 @@ pub(super) async fn serve(
         }),
     };
     answered.unwrap_or_else(|refusal| {
-        shared.report().divergences.extend(refusal.divergence);
+        shared
+            .report()
+            .divergences
+            .extend(refusal.divergence.map(|it| *it));
         refuse(refusal.status, &refusal.line, flushes)
     })
 }
@@ -222,7 +250,45 @@ fn session_of(head: &Parts) -> Option<&str> {
     head.headers.get(SESSION)?.to_str().ok()
 }
 
-/// A client says a frame.
+/// A client says a frame: what the service says to it. All of it is on the tape, behind what it
+/// said before.
+async fn hear(
+    shared: &Shared,
+    at: (&str, &str),
+    said: &[u8],
+    before: Vec<Frame>,
+) -> Result<Vec<Frame>, Refusal> {
+    let hear = |open: &mut Open| {
+        let heard = open.stream.hear(said);
+        if heard.is_err() {
+            open.break_off();
+        }
+        heard
+    };
+    let heard = shared.streams.of(at.1, hear);
+    let heard = heard.ok_or_else(|| Refusal::plain("there is no such session here"))?;
+    let told = heard.map_err(|miss| Refusal::missed(&miss))?;
+    let frames = [
+        (FrameSide::Service, before),
+        (FrameSide::Client, vec![frame_of(said)]),
+        (FrameSide::Service, told.clone()),
+    ];
+    tell(shared, at, frames).await?;
+    Ok(told)
+}
+
+/// A client says nothing more: what the service says to that. All of it is on the tape.
+async fn close_stream(shared: &Shared, at: (&str, &str)) -> Result<Vec<Frame>, Refusal> {
+    let told = shared.streams.of(at.1, |open| open.stream.close());
+    let told = told.unwrap_or_default();
+    let frames = [
+        (FrameSide::Client, vec![Frame::End(None)]),
+        (FrameSide::Service, told.clone()),
+    ];
+    tell(shared, at, frames).await?;
+    Ok(told)
+}
+
 async fn say(
     shared: &Shared,
     (address, head): (&str, &Parts),
@@ -230,22 +296,7 @@ async fn say(
     flushes: Flushes,
 ) -> Result<Response<Passage>, Refusal> {
     let (session, greeting) = shared.streams.enter(address, session_of(head))?;
-    let hear = |open: &mut Open| {
-        let heard = open.stream.hear(said);
-        if heard.is_err() {
-            open.break_off();
-        }
-        (heard, open.stream.ordinal())
-    };
-    let heard = shared.streams.of(&session, hear);
-    let (heard, ordinal) = heard.ok_or_else(|| Refusal::plain("there is no such session here"))?;
-    let told = heard.map_err(|miss| Refusal::missed(&miss))?;
-    let frames = [
-        (FrameSide::Service, greeting.clone()),
-        (FrameSide::Client, vec![frame_of(said)]),
-        (FrameSide::Service, told.clone()),
-    ];
-    tell(shared, (address, ordinal), frames).await?;
+    let told = hear(shared, (address, &session), said, greeting.clone()).await?;
     let id = request_in(said);
     let (sender, passage) = Passage::new(flushes);
     let deliver = |open: &mut Open| open.deliver(greeting, told, id.clone().zip(Some(sender)));
@@ -270,14 +321,8 @@ async fn listen(
     flushes: Flushes,
 ) -> Result<Response<Passage>, Refusal> {
     let (session, greeting) = shared.streams.enter(address, session_of(head))?;
-    let ordinal = |open: &mut Open| open.stream.ordinal();
-    let ordinal = shared.streams.of(&session, ordinal).unwrap_or_default();
-    tell(
-        shared,
-        (address, ordinal),
-        [(FrameSide::Service, greeting.clone())],
-    )
-    .await?;
+    let greeted = [(FrameSide::Service, greeting.clone())];
+    tell(shared, (address, &session), greeted).await?;
     let (sender, passage) = Passage::new(flushes);
     let attach = |open: &mut Open| {
         open.listener = Some(sender);
@@ -301,13 +346,7 @@ async fn close(
         return Err(Refusal::plain("it names no session to close"));
     };
     shared.streams.enter(address, Some(session))?;
-    let over = |open: &mut Open| (open.stream.close(), open.stream.ordinal());
-    let (told, ordinal) = shared.streams.of(session, over).unwrap_or_default();
-    let frames = [
-        (FrameSide::Client, vec![Frame::End(None)]),
-        (FrameSide::Service, told.clone()),
-    ];
-    tell(shared, (address, ordinal), frames).await?;
+    let told = close_stream(shared, (address, session)).await?;
     let deliver = |open: &mut Open| {
         let (deliveries, _) = open.deliver(Vec::new(), told, None);
         open.break_off();
@@ -388,8 +427,19 @@ impl Open {
     }
 }
 
-/// Puts what was said on the tape.
+/// Puts what was said in a session on the tape.
 async fn tell(
+    shared: &Shared,
+    (address, session): (&str, &str),
+    frames: impl IntoIterator<Item = (FrameSide, Vec<Frame>)>,
+) -> Result<(), Refusal> {
+    let ordinal = shared.streams.of(session, |open| open.stream.ordinal());
+    let ordinal = ordinal.ok_or_else(|| Refusal::plain("there is no such session here"))?;
+    tell_of(shared, (address, ordinal), frames).await
+}
+
+/// Puts what was said on a stream on the tape.
+async fn tell_of(
     shared: &Shared,
     (address, ordinal): (&str, usize),
     frames: impl IntoIterator<Item = (FrameSide, Vec<Frame>)>,
@@ -402,8 +452,11 @@ async fn tell(
         side,
         said,
     });
-    let told = shared.teller.said(frames.collect()).await;
-    told.map_err(|_| Refusal {
+    let frames: Vec<StreamFrame> = frames.collect();
+    if frames.is_empty() {
+        return Ok(());
+    }
+    shared.teller.said(frames).await.map_err(|_gone| Refusal {
         status: StatusCode::BAD_REQUEST,
         line: "what was said could not be recorded".to_owned(),
         divergence: None,

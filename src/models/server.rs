@@ -38,11 +38,10 @@ use super::recorded::{Divergence, Found, Recorded, RecordedReply};
 use super::telling::Telling;
 use super::upstream::{Trust, Upstream};
 use crate::model::Via;
-use crate::replay::stream::Streams;
 use crate::transaction::beside::{Aside, Beside};
 
 /// Bytes of a request's body at most.
-const LARGEST: usize = 64 << 20;
+pub(super) const LARGEST: usize = 64 << 20;
 
 /// Who answers.
 #[derive(Debug)]
@@ -178,8 +177,8 @@ impl Server {
         let (happenings, heard) = std::sync::mpsc::channel();
         let mut source = source;
         let streams = StreamDoor::new(match &mut source {
-            Source::Tape(recorded) | Source::Fork(recorded, _) => recorded.take_streams(),
-            Source::Endpoints(_) => Streams::default(),
+            Source::Tape(recorded) | Source::Fork(recorded, _) => Some(recorded.take_streams()),
+            Source::Endpoints(_) => None,
         });
         let answers = Answers::of(source);
         let recorded = answers.tape.as_ref().map_or(0, |tape| {

@@ -304,7 +304,7 @@ impl Stream {
                 (FrameSide::Client, _) if !entry.has_arrived => break,
                 (FrameSide::Client, _) => {}
                 (FrameSide::Service, Frame::Text(text)) => {
-                    told.push(Frame::Text(self.ids.told(text)))
+                    told.push(Frame::Text(self.ids.told(text)));
                 }
                 (FrameSide::Service, frame) => told.push(frame.clone()),
             }

@@ -1,6 +1,9 @@
 //! A service that a run talked to over a connection that stayed open: its tape answers a real
 //! process in the sandbox in its place, frame by frame.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 
 use super::recorder::{Recorder, check_whole, events};
@@ -98,6 +101,10 @@ fn a_process_in_the_sandbox_is_answered_from_the_tape_frame_by_frame() {
     let told = "1 of 1 recorded streams were opened again, and answered from the tape\n";
     assert!(run.stderr().contains(told), "{}", run.stderr());
     check_whole(&world, "two.jsonl");
+    let shown = world.run(&["show", "run.jsonl@1"]).stdout();
+    for section in ["to files", "from files"] {
+        assert!(shown.contains(section), "{shown}");
+    }
     let frames = events(&world, "two.jsonl");
     let frames = frames.iter().filter(|event| event["name"] == "files");
     assert_eq!(frames.count(), 6);
@@ -130,4 +137,150 @@ fn a_process_that_says_something_else_is_told_where() {
         "{}",
         run.stderr()
     );
+}
+
+/// A service that speaks line by line, and leaves a sign that it ran.
+const SERVICE: &str = r#"
+import json, sys
+open("service-ran", "a").write("once\n")
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["method"] == "read":
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/message"}), flush=True)
+    answer = asked["method"] + " of " + asked["params"].get("path", "nothing")
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
+sys.exit(3)
+"#;
+
+/// An agent that runs such a service, and asks it with other ids in every run.
+const AGENT: &str = r#"
+import json, subprocess, sys, uuid
+program, path, script = sys.argv[1:]
+words = [program, "stream", "files", "--", sys.executable, "-c", script]
+service = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def ask(method, params):
+    me = str(uuid.uuid4())
+    frame = {"jsonrpc": "2.0", "id": me, "method": method, "params": params}
+    service.stdin.write(json.dumps(frame) + "\n")
+    service.stdin.flush()
+    for line in service.stdout:
+        said = json.loads(line)
+        if said.get("id") == me:
+            return said.get("result") or said["error"]["message"]
+        print(said["method"])
+    sys.exit("the service is gone")
+print(ask("initialize", {}))
+print(ask("read", {"path": path}))
+service.stdin.close()
+print("ended with", service.wait(), flush=True)
+"#;
+
+/// The program, where commands in the sandbox find it.
+fn program_at_home(world: &World) -> PathBuf {
+    let place = world.path("../home/bin/jukebox");
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    let program = env!("CARGO_BIN_EXE_jukebox");
+    if fs::hard_link(program, &place).is_err() {
+        fs::copy(program, &place).unwrap();
+    }
+    place.canonicalize().unwrap()
+}
+
+/// Runs the agent, recorded with these options.
+fn run_agent(world: &World, program: &Path, options: &[&str], path: &str) -> Option<Run> {
+    let python = program_of_machine("python3")?;
+    let mut recorder = world.program();
+    recorder.args(["record", "--model", "--dir", "project", "--commit"]);
+    recorder
+        .args(options)
+        .arg("--")
+        .arg(python)
+        .args(["-c", AGENT]);
+    recorder.arg(program).args([path, SERVICE]);
+    let run = Run::new(recorder.output().unwrap());
+    let has_sandbox = run.code() != 4;
+    has_sandbox.then_some(run)
+}
+
+#[test]
+fn a_service_of_lines_is_recorded_and_its_tape_speaks_in_its_place() {
+    let world = World::new(&[]);
+    world.put("project/README", "a project\n");
+    let program = program_at_home(&world);
+    let Some(run) = run_agent(&world, &program, &["-o", "one.jsonl"], "a.txt") else {
+        return;
+    };
+    assert_eq!(run.code(), 0, "{}", run.stderr());
+    let said = "initialize of nothing\nnotifications/message\nread of a.txt\n";
+    assert_eq!(
+        run.stdout(),
+        format!("{said}ended with 3\n"),
+        "{}",
+        run.stderr()
+    );
+    check_whole(&world, "one.jsonl");
+    let frames = |tape: &str| -> Vec<String> {
+        let events = events(&world, tape).into_iter();
+        let frames = events.filter(|event| event["name"] == "files");
+        let words = |event: Value| match event.get("end") {
+            Some(end) => format!("{} {}", event["dir"], end),
+            None => event["dir"].to_string(),
+        };
+        frames.map(words).collect()
+    };
+    let recorded = frames("one.jsonl");
+    let (out, told) = ("\"out\"", "\"in\"");
+    let end = ["\"out\" \"complete\"", "\"in\" \"complete\""];
+    assert_eq!(recorded, [&[out, told, out, told, told], &end[..]].concat());
+
+    // The service is not run again: the tape says what it said.
+    fs::remove_file(world.path("project/service-ran")).unwrap();
+    let again = ["--from", "one.jsonl", "-o", "two.jsonl"];
+    let run = run_agent(&world, &program, &again, "a.txt").unwrap();
+    assert_eq!(run.code(), 0, "{}", run.stderr());
+    assert_eq!(
+        run.stdout(),
+        format!("{said}ended with 0\n"),
+        "{}",
+        run.stderr()
+    );
+    assert!(!world.path("project/service-ran").exists());
+    assert_eq!(frames("two.jsonl"), recorded);
+
+    // What it is asked now was not recorded.
+    let other = ["--from", "one.jsonl", "-o", "three.jsonl"];
+    let run = run_agent(&world, &program, &other, "b.txt").unwrap();
+    assert_eq!(run.code(), 1, "{}", run.stdout());
+    let why = "/params/path: recorded \"a.txt\", replayed \"b.txt\"";
+    assert!(run.stdout().contains(why), "{}", run.stdout());
+    assert!(run.stdout().ends_with("ended with 1\n"), "{}", run.stdout());
+    assert!(run.stderr().contains(why), "{}", run.stderr());
+    assert!(!world.path("project/service-ran").exists());
+}
+
+#[test]
+fn a_service_runs_as_it_is_where_nothing_is_recorded() {
+    let world = World::new(&[]);
+    let run = world.run(&[
+        "stream",
+        "files",
+        "--",
+        "/bin/sh",
+        "-c",
+        "echo said; exit 3",
+    ]);
+    assert_eq!((run.code(), run.stdout()), (3, "said\n".to_owned()));
+    let run = world.run(&["stream", "files", "--", "/nowhere/service"]);
+    assert_eq!(run.code(), 127);
+    // Nobody else is connected to than the recorder on this machine.
+    let mut program = world.program();
+    program.env("JUKEBOX_STREAMS", "http://192.0.2.1:80/streams");
+    let run = Run::new(
+        program
+            .args(["stream", "files", "--", "/bin/true"])
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(run.code(), 125);
+    assert!(run.stderr().contains("nothing was run"), "{}", run.stderr());
 }

@@ -20,7 +20,7 @@ fn tape(frames: &[Value]) -> (TempDir, PathBuf) {
         line["seq"] = (number + 1).into();
         line["kind"] = "stream.frame".into();
         line["name"] = "files".into();
-        text += &format!("{line}\n");
+        text.extend([line.to_string().as_str(), "\n"]);
     }
     std::fs::write(&path, text).unwrap();
     (directory, path)

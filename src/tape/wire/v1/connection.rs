@@ -89,7 +89,7 @@ pub fn stream_events(frame: &StreamFrame) -> impl Iterator<Item = Event> {
         match said {
             Frame::Text(text) => {
                 let document = serde_json::from_str::<Value>(text).ok();
-                let exact = document.filter(|it| !it.is_string() && it.to_string() == *text);
+                let exact = document.filter(|it| !it.is_string() && format!("{it}") == *text);
                 let data = exact.unwrap_or_else(|| text.clone().into());
                 fields.insert("data".to_owned(), data);
             }
