@@ -74,7 +74,7 @@ mod wire;
 
 #[cfg(target_os = "linux")]
 pub use abandoned::Abandoned;
-pub use change_set::{Below, Change, ChangeSet, Since, is_fresh, open};
+pub use change_set::{Below, Change, ChangeSet, Since, is_fresh, is_gone, open};
 pub use config::{Backend, Captured, Cause, Command, Config, Exit, Said, Status, Stream};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::keep_only_socket;

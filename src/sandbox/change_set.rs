@@ -12,12 +12,16 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd as _;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::Access;
+use rustix::fs::{Access, Mode, OFlags};
+use rustix::io::Errno;
 
 use super::error::SandboxError;
 use crate::model::{STATE_DIRECTORY, TapePath};
@@ -100,16 +104,56 @@ impl ChangeSet {
 
 /// Opens the bytes of a file in a layer. Neither its mode nor those of the directories above
 /// forbid that to their own owner.
+///
+/// Commands may be running, who put something else in its place: no link is followed, nothing
+/// but a file is opened, and what is no file any more is not there.
 pub fn open(content: &Path) -> io::Result<File> {
     reach(content, || {
         let _lent = lend(content, READ_FILE)?;
-        File::open(content)
+        // A FIFO is not waited for.
+        let file = open_there(content, OFlags::RDONLY | OFlags::NONBLOCK)?;
+        if file.metadata()?.is_file() {
+            Ok(file)
+        } else {
+            Err(io::ErrorKind::NotFound.into())
+        }
     })
+}
+
+/// Opens what lies at a path, and follows no link on the way.
+fn open_there(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match open_without_links(path, flags) {
+        Ok(file) => Ok(file.into()),
+        Err(Errno::LOOP) => Err(io::ErrorKind::NotFound.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn open_without_links(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let resolve = rustix::fs::ResolveFlags::NO_SYMLINKS;
+    match rustix::fs::openat2(rustix::fs::CWD, path, flags, Mode::empty(), resolve) {
+        // A kernel that is too old for a commit reads all the same.
+        Err(Errno::NOSYS) => rustix::fs::open(path, flags, Mode::empty()),
+        opened => opened,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_without_links(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    rustix::fs::open(path, flags, Mode::empty())
 }
 
 /// The text of a link, in the same way.
 pub(super) fn read_link(link: &Path) -> io::Result<Vec<u8>> {
-    let target = reach(link, || fs::read_link(link))?;
+    let target = reach(link, || match fs::read_link(link) {
+        // It is no link any more.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            Err(io::ErrorKind::NotFound.into())
+        }
+        read => read,
+    })?;
     Ok(target.into_os_string().into_encoded_bytes())
 }
 
@@ -296,12 +340,18 @@ pub fn is_fresh((seconds, nanos): (i64, u32), now: SystemTime) -> bool {
     })
 }
 
-/// What was asked of a path; `None`: it is gone.
+/// What was asked of a path; `None`: it is gone, or no directory leads to it any more.
 pub(super) fn there<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
     match asked {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if is_gone(&error) => Ok(None),
         asked => asked.map(Some),
     }
+}
+
+/// Whether something could not be done about a path since it is gone.
+pub fn is_gone(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
 }
 
 pub(super) fn is_there(path: &Path) -> bool {
@@ -316,7 +366,7 @@ pub(super) fn is_opaque(directory: &Path) -> io::Result<bool> {
     let mut value = [0; 1];
     match rustix::fs::lgetxattr(directory, "user.overlay.opaque", &mut value) {
         Ok(len) => Ok(len == 1 && value == *b"y"),
-        Err(rustix::io::Errno::NODATA | rustix::io::Errno::RANGE) => Ok(false),
+        Err(Errno::NODATA | Errno::RANGE) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
@@ -347,7 +397,7 @@ pub(super) struct Lent<'a> {
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
         // Whoever could change it can change it back.
-        let _ = fs::set_permissions(self.path, fs::Permissions::from_mode(self.mode));
+        let _ = set_mode(self.path, self.mode);
     }
 }
 
@@ -359,12 +409,34 @@ pub(super) fn lend(path: &Path, rights: u32) -> io::Result<Option<Lent<'_>>> {
     }
     match rustix::fs::access(path, access) {
         Ok(()) => return Ok(None),
-        Err(rustix::io::Errno::ACCESS) => {}
+        Err(Errno::ACCESS) => {}
         Err(error) => return Err(error.into()),
     }
-    let mode = fs::symlink_metadata(path)?.mode() & 0o7777;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode | rights))?;
+    let found = fs::symlink_metadata(path)?;
+    let mode = found.mode() & 0o7777;
+    // A link lends nothing: what it leads to may be anybody's.
+    if !found.is_symlink() {
+        set_mode(path, mode | rights)?;
+    }
     Ok(Some(Lent { path, mode }))
+}
+
+/// Sets the permission bits of what lies at a path, and of nothing that a link leads to.
+#[cfg(target_os = "linux")]
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    // One that may not be opened is reached by its descriptor.
+    let file = open_there(path, OFlags::PATH)?;
+    if file.metadata()?.is_symlink() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let name = format!("/proc/self/fd/{}", file.as_raw_fd());
+    fs::set_permissions(name, fs::Permissions::from_mode(mode))
+}
+
+/// Sets the permission bits of what lies at a path.
+#[cfg(not(target_os = "linux"))]
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
 /// Does something with a path; where a directory above forbids that, once more with rights

@@ -56,6 +56,8 @@ impl Layers {
             Some(parent) => parent.to_owned(),
             None => own_directory(workspace)?,
         };
+        // No link is followed to what lies in it.
+        let parent = fs::canonicalize(&parent).map_err(SandboxError::layer(&parent))?;
         let made = tempfile::Builder::new().prefix("").tempdir_in(&parent);
         let directory = made.map_err(SandboxError::layer(&parent))?;
         let path = directory.path().to_owned();

@@ -21,7 +21,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::change_set::{
-    self, Below, Change, Fold, Known, READ_DIRECTORY, READ_FILE, Since, is_fresh,
+    self, Below, Change, Fold, Known, READ_DIRECTORY, READ_FILE, Since, is_fresh, there,
 };
 use super::error::SandboxError;
 use crate::model::{STATE_DIRECTORY, TapePath};
@@ -302,12 +302,4 @@ impl Look<'_> {
 fn opaque(directory: &Path) -> io::Result<bool> {
     let _lent = change_set::lend(directory, READ_FILE)?;
     change_set::is_opaque(directory)
-}
-
-/// What was asked of a path; `None`: it is gone, or something else by now.
-fn there<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
-    match asked {
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
-        asked => change_set::there(asked),
-    }
 }

@@ -220,7 +220,7 @@ impl Account {
                         match self.write(path, written, old, call) {
                             // Somebody who is still running took it away meanwhile.
                             Err(AccountError::Layer { source, .. })
-                                if source.kind() == io::ErrorKind::NotFound =>
+                                if sandbox::is_gone(&source) =>
                             {
                                 told.gone.push(path.clone());
                             }

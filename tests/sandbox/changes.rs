@@ -9,6 +9,7 @@ as_root_and_as_user!(
     a_command_changes_nothing_real,
     what_was_abandoned_can_be_looked_at_and_thrown_away,
     modes_and_links_are_told_to_the_bit,
+    what_was_put_in_the_place_of_a_file_is_not_read,
 );
 
 /// A change set as text, a line for each path.
@@ -67,6 +68,35 @@ fn a_command_changes_nothing_real() {
             .next()
             .is_none()
     );
+}
+
+/// Commands run while their changes are looked at.
+fn what_was_put_in_the_place_of_a_file_is_not_read() {
+    let world = World::new(&[]);
+    std::fs::write(world.home().join("secret"), "s").unwrap();
+    let mut sandbox = world.start();
+    say(
+        &mut sandbox,
+        "mkdir d; echo f > f; echo f > d/secret; echo f > p",
+    );
+    let set = sandbox.change_set().unwrap();
+    let home = world.home();
+    let swap = format!(
+        "rm -r f p d; ln -s {0}/secret f; ln -s {0} d; mkfifo p",
+        home.display()
+    );
+    say(&mut sandbox, &swap);
+    let files = set.changes.iter().filter_map(|(_, change)| match change {
+        Change::File { content, .. } => Some(content),
+        _ => None,
+    });
+    let opened: Vec<_> = files
+        .map(|content| jukebox::sandbox::open(content))
+        .collect();
+    assert_eq!(opened.len(), 3);
+    for opened in opened {
+        assert!(jukebox::sandbox::is_gone(&opened.unwrap_err()));
+    }
 }
 
 fn what_was_abandoned_can_be_looked_at_and_thrown_away() {
