@@ -27,6 +27,8 @@ use crate::text::human;
 /// So long a call waits for the turn that asked for it, at most.
 const FOR_TURN: Duration = Duration::from_millis(12);
 const PAUSE: Duration = Duration::from_millis(2);
+/// Tapes of one session and second, of which all but the last could not be begun.
+const MOST_TRIES: u32 = 9;
 
 /// A session that is being recorded.
 #[derive(Debug)]
@@ -92,7 +94,7 @@ impl HookRun {
         }
         let time = begins.at.to_string().replace(':', "-");
         let time = time.split(['.', 'Z']).next().unwrap_or_default();
-        let tape = places.tapes.join(format!("{time}Z{end}"));
+        let tape = free(&places.tapes, time, &end);
         Self::create((places, options), door, tape, begins, &late).map(Some)
     }
 
@@ -436,6 +438,16 @@ impl HookRun {
     }
 }
 
+/// A name that no file has: one that could not be begun, or not to the end of its header, may
+/// have that of the same second. Those behind it come later in the order of names.
+fn free(tapes: &Path, time: &str, end: &str) -> PathBuf {
+    let name = |more: &str| tapes.join(format!("{time}Z{more}{end}"));
+    let more = (2..=MOST_TRIES).map(|number| format!(".{number}"));
+    let mut names = std::iter::once(String::new()).chain(more);
+    let is_free = |more: &String| fs::symlink_metadata(name(more)).is_err();
+    name(&names.find(is_free).unwrap_or_default())
+}
+
 /// Whether a record of this sort has the workspace looked at.
 fn looks(event: &str) -> bool {
     matches!(
@@ -483,4 +495,26 @@ pub(super) fn now() -> WallTime {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let since = since.unwrap_or_default().as_micros();
     WallTime(i64::try_from(since).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tape_that_could_not_be_begun_keeps_no_other_from_its_second() {
+        let place = tempfile::tempdir().unwrap();
+        let end = "-key.jsonl";
+        let mut names = Vec::new();
+        for _ in 0..4 {
+            let tape = free(place.path(), "2026-01-01T10-00-00", end);
+            let name = tape.file_name().unwrap().to_string_lossy().into_owned();
+            assert!(name.ends_with(end), "{name}");
+            fs::write(&tape, "").unwrap();
+            names.push(name);
+        }
+        assert_eq!(names[0], "2026-01-01T10-00-00Z-key.jsonl");
+        // The last one is that which is gone on with.
+        assert!(names.is_sorted_by(|one, two| one < two), "{names:?}");
+    }
 }

@@ -26,6 +26,8 @@ use crate::tape::{OnFailure, RecordError, RecorderOptions, Redacting};
 const LONGEST: u64 = 256 << 20;
 /// So long a hook may take to say what it has to.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// So long after nobody could be heard.
+const PAUSE: Duration = Duration::from_millis(20);
 /// So long after a record the transcript is read once more.
 const SETTLES: Duration = Duration::from_millis(500);
 
@@ -136,7 +138,12 @@ pub fn serve(
 
 /// Hears from hooks, each in a thread of its own.
 fn listen(listener: &UnixListener, sender: &Sender<Heard>) {
-    for stream in listener.incoming().filter_map(Result::ok) {
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else {
+            // There are no files left to be opened, say: that may be over soon.
+            thread::sleep(PAUSE);
+            continue;
+        };
         let sender = sender.clone();
         let reader = thread::Builder::new().name("hook".into());
         let _not_heard = reader.spawn(move || {
