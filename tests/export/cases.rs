@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::ops::ControlFlow;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,11 +11,11 @@ use jukebox::debugger::{
     CaseError, CaseFiles, CaseForm, CaseMeans, Debugger, ExportError, OpenOptions, Source,
     Uncertain,
 };
-use jukebox::model::Progress;
+use jukebox::model::{Outcome, Progress};
 use serde_json::{Value, json};
 
 use super::program::PROGRAM;
-use super::world::{World, all_of, demo, tape_of, verdicts};
+use super::world::{Told, World, all_of, demo, tape, tape_of, verdicts};
 
 #[test]
 fn every_failed_call_of_the_demos_is_exported_and_reproduces() {
@@ -340,8 +341,101 @@ fn what_is_no_case_or_cannot_be_one_is_refused() {
     let file = world.path("link/files/src/cart.awk");
     world.put("secret", "secret");
     fs::remove_file(&file).unwrap();
-    std::os::unix::fs::symlink(world.path("secret"), &file).unwrap();
+    symlink(world.path("secret"), &file).unwrap();
     check(&["test", "link"], 2, "cannot be used");
+    // Not above the file either.
+    world.put("elsewhere/cart.awk", "secret");
+    let above = file.parent().unwrap();
+    fs::remove_dir_all(above).unwrap();
+    symlink(world.path("elsewhere"), above).unwrap();
+    check(&["test", "link"], 2, "cannot be used");
+}
+
+#[test]
+fn what_is_kept_and_what_is_told_of_it_go_together() {
+    let world = World::new();
+    let told = Told {
+        name: "Bash",
+        arguments: json!({"command": "cat a; exit 1"}),
+        said: "/home/nobody-here/app/b\n",
+        exit: Some(1),
+        outcome: Outcome::Failed,
+    };
+    let files = [
+        (".gitignore", "x\n"),
+        ("a", "/home/nobody-here/app/b\n"),
+        ("unnamed", "y\n"),
+    ];
+    tape(&world, &files, &[], &told);
+    let words = ["export", "run.jsonl@fail", "--files", "touched", "--json"];
+    let run = world.run(&[&words[..], &["-o", "case"]].concat());
+    assert_eq!(run.code, 0, "{}", run.error);
+    let report: Value = serde_json::from_str(&run.output).unwrap();
+    assert_eq!((&report["files"], &report["moved"]), (&json!(2), &json!(1)));
+    // What names files that do not count is a part of it, and what nobody names is not.
+    assert!(world.path("case/files/.gitignore").is_file());
+    assert!(!world.path("case/files/unnamed").exists());
+    // Rows stand in the order in which the cases were named.
+    for name in ["b", "c"] {
+        let run = world.run(&[&words[..], &["-o", name]].concat());
+        assert_eq!(run.code, 0, "{}", run.error);
+    }
+    let named = ["c", "case", "b"];
+    let Some((_, report)) = world.test(&named) else {
+        return;
+    };
+    let rows = report["rows"].as_array().unwrap().iter();
+    let directories: Vec<&str> = rows.map(|row| row["directory"].as_str().unwrap()).collect();
+    assert_eq!(directories, named);
+    // What the sources do not count is not laid over a case.
+    world.put("other/.gitignore", "a\n");
+    world.put("other/a", "another\n");
+    let (_, report) = world.test(&["case", "--with", "other"]).unwrap();
+    assert_eq!(verdicts(&report), ["reproduces"], "{report:#}");
+    world.put("other/.gitignore", "");
+    let (_, report) = world.test(&["case", "--with", "other"]).unwrap();
+    assert_eq!(verdicts(&report), ["changed"], "{report:#}");
+    // Who writes a later version may mean something else.
+    let path = world.path("case/case.json");
+    let manifest = fs::read_to_string(&path).unwrap();
+    let later = manifest.replacen("\"version\": 1", "\"version\": 2", 1);
+    assert_ne!(later, manifest);
+    fs::write(&path, later).unwrap();
+    let run = world.run(&["test", "case"]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.error.contains("jukebox-case 1 is read here"),
+        "{}",
+        run.error
+    );
+}
+
+#[test]
+fn what_was_not_looked_at_when_it_was_recorded_does_not_count() {
+    let world = World::new();
+    let told = Told {
+        name: "Bash",
+        arguments: json!({"command": "echo x > out; exit 3"}),
+        said: "",
+        exit: Some(3),
+        outcome: Outcome::Failed,
+    };
+    tape(&world, &[(".gitignore", "out\n")], &[], &told);
+    assert_eq!(
+        world.run(&["export", "run.jsonl@fail", "-o", "case"]).code,
+        0
+    );
+    let Some((_, report)) = world.test(&["case"]) else {
+        return;
+    };
+    assert_eq!(verdicts(&report), ["changed"], "{report:#}");
+    let path = world.path("case/case.json");
+    let manifest = fs::read(&path).unwrap();
+    let mut manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    manifest["left_out"] = json!(["ignored"]);
+    fs::write(&path, manifest.to_string()).unwrap();
+    let (_, report) = world.test(&["case"]).unwrap();
+    assert_eq!(verdicts(&report), ["reproduces"], "{report:#}");
 }
 
 #[test]

@@ -238,6 +238,17 @@ fn what_does_not_fail_as_recorded_is_refused() {
         run.error
     );
     assert!(!world.path("case").exists());
+    // What is kept must be had again as it is.
+    let noise = "cat a; echo $(head -c 8 /dev/urandom | od -An -tu1); echo 'error: one'; exit 2";
+    let noisy = Told {
+        arguments: json!({ "command": noise }),
+        ..told("x\n1 2 3 4 5 6 7 8\nerror: one\n")
+    };
+    tape(&world, &files, &[], &noisy);
+    let run = export(&world, "run.jsonl@fail", &["-o", "case"]).unwrap();
+    assert_eq!(run.code, 2, "{}", run.output);
+    let why = "the smallest set of files does not fail twice in the same way";
+    assert!(run.error.contains(why), "{}", run.error);
     // What is said beside the failure may differ.
     tape(&world, &files, &[], &told("another\nerror: one\n"));
     let run = export(&world, "run.jsonl@fail", &["-o", "case"]).unwrap();
