@@ -136,7 +136,8 @@ steps (step, seq, kind, tool, title, outcome, via, miss: path, recorded and repl
 differs from what the tape holds in its place), shares (by via), stopped (why, message) and
 left_out (changes of the run behind the edit that were nobody's). With --then agent, too: agent
 (exit, answered, recorded, live, behind: requests to models that nobody answered; divergences:
-asked, why, path; files: path and change of those that were not as in the run; missing).";
+asked, why, path; streams: recorded, opened, awaited (recorded frames that were not said again);
+files: path and change of those that were not as in the run; missing).";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Out) -> Result<Answer, Failure> {

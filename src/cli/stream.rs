@@ -12,7 +12,7 @@ use super::output::warn;
 use crate::debugger::{LinkMode, STREAMS, StreamLink, StreamLinkError};
 use crate::text::SafeText;
 
-/// Run a service that speaks line by line, as MCP servers do, so that what is said is recorded
+/// Run a service that speaks line by line, such as an MCP server, and record what is said
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct Args {

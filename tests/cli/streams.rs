@@ -1,11 +1,13 @@
 //! A service that a run talked to over a connection that stayed open: its tape answers a real
 //! process in the sandbox in its place, frame by frame.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::models::{Model, stream};
 use super::recorder::{Recorder, check_whole, events};
 use super::world::{Run, World, program_of_machine};
 
@@ -283,4 +285,86 @@ fn a_service_runs_as_it_is_where_nothing_is_recorded() {
     );
     assert_eq!(run.code(), 125);
     assert!(run.stderr().contains("nothing was run"), "{}", run.stderr());
+}
+
+/// An agent that asks the service for what its model names first.
+const LED: &str = r#"
+import http.client, os, urllib.parse
+base = urllib.parse.urlparse(os.environ["ANTHROPIC_BASE_URL"])
+connection = http.client.HTTPConnection(base.hostname, base.port)
+asked = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Which?"}]}
+connection.request("POST", base.path + "/v1/messages", json.dumps(asked), {"content-type": "application/json"})
+lines = connection.getresponse().read().decode().splitlines()
+events = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+deltas = [event["delta"] for event in events if event["type"] == "content_block_delta"]
+path = "".join(delta["text"] for delta in deltas).split()[0]
+"#;
+
+#[test]
+fn the_agent_of_a_fork_opens_the_streams_of_its_run_again() {
+    let world = World::new(&[]);
+    world.put("project/README", "a project\n");
+    let (program, python) = (program_at_home(&world), program_of_machine("python3"));
+    let Some(python) = python else { return };
+    // It knows the path from its model, and not from its caller.
+    let (imports, rest) = AGENT
+        .split_once("program, path, script = sys.argv[1:]\n")
+        .unwrap();
+    let agent = format!("{imports}{LED}program, script = sys.argv[1:]\n{rest}");
+    let command: [&OsStr; 5] = [
+        python.as_ref(),
+        "-c".as_ref(),
+        agent.as_ref(),
+        program.as_ref(),
+        SERVICE.as_ref(),
+    ];
+    let model = Model::saying(vec![(stream(&[json!({"text": "a.txt"})]), "")]);
+    let mut recorder = world.program();
+    let upstream = format!("anthropic={}", model.address);
+    recorder.args([
+        "record",
+        "--model",
+        "--upstream",
+        &upstream,
+        "--dir",
+        "project",
+    ]);
+    recorder.args(["--rollback", "-o", "one.jsonl", "--"]);
+    let run = Run::new(recorder.args(command).output().unwrap());
+    if run.code() == 4 {
+        return;
+    }
+    assert_eq!(run.code(), 0, "{}", run.stderr());
+
+    let fork = |words: &str, to: &str| {
+        world.put("other.txt", words);
+        let turn = events(&world, "one.jsonl");
+        let turn = turn.iter().find(|event| event["kind"] == "model.response");
+        let place = format!("one.jsonl@seq:{}", turn.unwrap()["seq"]);
+        let mut program = world.program();
+        program.args(["fork", &place, "--response", "other.txt", "--then", "agent"]);
+        program.args(["--json", "-o", to, "--"]).args(command);
+        Run::new(program.output().unwrap())
+    };
+    // Other words, and the same question to the service.
+    let run = fork("a.txt as I said\n", "same.jsonl");
+    assert_eq!(run.code(), 0, "{}", run.stderr());
+    assert!(
+        run.stderr().contains("read of a.txt\nended with 0\n"),
+        "{}",
+        run.stderr()
+    );
+    let told: Value = serde_json::from_str(&run.stdout()).unwrap();
+    assert_eq!(
+        told["agent"]["streams"],
+        json!({"recorded": 1, "opened": 1, "awaited": 0})
+    );
+    // Another question, which nobody answers: the fork stands, and says so.
+    let run = fork("b.txt\n", "other.jsonl");
+    assert_eq!(run.code(), 1, "{}", run.stderr());
+    let told: Value = serde_json::from_str(&run.stdout()).unwrap();
+    let divergence = &told["agent"]["divergences"][0];
+    assert_eq!(divergence["path"], "/params/path", "{told:#}");
+    assert_eq!(told["agent"]["streams"]["awaited"], 1);
+    check_whole(&world, "other.jsonl");
 }

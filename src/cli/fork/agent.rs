@@ -16,7 +16,7 @@ use super::super::txn;
 use super::{Args, TIMEOUT_OF_AGENT, print};
 use crate::debugger::{
     AgentFailure, AgentForked, Altered, Api, ChangeRow, ForkAgent, ForkEdit, ForkPlan, ForkThen,
-    Said, StepOutput, Upstream,
+    Said, StepOutput, StreamsReport, Upstream,
 };
 use crate::text::{SafeText, human};
 
@@ -184,6 +184,18 @@ fn tell(done: &AgentForked, out: &mut Out) -> Result<(), Failure> {
         models.behind
     );
     out.line(Style::Plain, &SafeText::line(&words))?;
+    let StreamsReport {
+        recorded,
+        opened,
+        awaited,
+    } = models.streams;
+    if recorded > 0 {
+        let words = format!(
+            "of the run's {recorded} streams it opened {opened} again, and left {awaited} recorded \
+             frames unsaid"
+        );
+        out.line(Style::Plain, &SafeText::line(&words))?;
+    }
     let count = done.files.len();
     if count == 0 {
         let words = "its files were those of the run when it heard the edit";
@@ -226,6 +238,11 @@ fn value(done: &AgentForked) -> Value {
         "live": models.live,
         "behind": models.behind,
         "divergences": divergences.collect::<Vec<_>>(),
+        "streams": {
+            "recorded": models.streams.recorded,
+            "opened": models.streams.opened,
+            "awaited": models.streams.awaited,
+        },
         "files": files.collect::<Vec<_>>(),
         "missing": missing.collect::<Vec<_>>(),
     })
