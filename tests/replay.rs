@@ -200,6 +200,28 @@ fn a_tape_that_ends_inside_a_step_raises_no_alarm() {
     assert_eq!(report["rows"][0]["verdict"], "open");
 }
 
+#[test]
+fn a_call_that_talked_to_a_service_is_not_made_again() {
+    let world = World::new(&[]);
+    let text = [
+        r#"{"seq":0,"kind":"tape","format":1,"id":"t","root":"/nobody-has/this"}"#,
+        r#"{"seq":1,"kind":"tool.call","call":"c","name":"Bash","args":{"command":"ask files"}}"#,
+        r#"{"seq":2,"kind":"stream.frame","call":"c","name":"stdout","dir":"in","data":"wait\n"}"#,
+        r#"{"seq":3,"kind":"stream.frame","call":"c","name":"files","dir":"out","data":"who?"}"#,
+        r#"{"seq":4,"kind":"tool.result","call":"c","outcome":"ok","exit":0,"output":"wait\nme\n"}"#,
+        "",
+    ];
+    fs::write(world.path(TAPE), text.join("\n")).unwrap();
+    let (code, report) = world.replay(&[]);
+    assert_eq!(
+        (code, &report["not_attempted"]),
+        (1, &json!(1)),
+        "{report:#}"
+    );
+    let why = report["rows"][0]["why"].as_str().unwrap();
+    assert!(why.contains("outside the files"), "{why}");
+}
+
 /// A tape by hand: each call with its outcome and its output, on one file.
 fn tape_of(world: &World, calls: &[(&str, Value, Outcome, &str)]) {
     tape_listing(world, &[], calls);

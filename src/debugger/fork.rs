@@ -34,6 +34,7 @@ pub use crate::replay::request::{Miss, UnknownPart, VolatileParts};
 pub use agent::{AgentFailure, AgentForked, ForkAgent};
 pub use editable::{EditRefused, Editable};
 pub use model::{Endpoint, EndpointError, FirstRequest, ForkModel, ModelRefused};
+pub(super) use outward::FIRST_FRAMES;
 pub use plan::{ForkPlan, PlannedCall, PlannedHow};
 
 /// The key under which a header lists what may differ in requests and results.

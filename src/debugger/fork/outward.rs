@@ -9,7 +9,7 @@ use crate::replay::fork::OutwardCall;
 use crate::tape::is_of_stream;
 
 /// Frames of a call that are looked at: what a command wrote may be much.
-const FIRST_FRAMES: usize = 16;
+pub(in crate::debugger) const FIRST_FRAMES: usize = 16;
 
 impl Debugger {
     /// The calls from a position on that a tape tells an effect or a frame of, in order. Costs a

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::Debugger;
 use super::super::compare::row_of_leaf;
+use super::super::fork::FIRST_FRAMES;
 use super::{Reason, Verdict};
 use crate::capture::IgnoreRules;
 use crate::checkout::Item;
@@ -14,7 +15,7 @@ use crate::replay::request::VolatileParts;
 use crate::replay::workbench::{Answer, Call, Tree, Words, Workbench};
 use crate::replay::{CallContent, FileAfter, Leaf, Standing, Volatile, leaves_of_answer, reasons};
 use crate::state::{ContentRef, FileState};
-use crate::tape::BlobSource as _;
+use crate::tape::{BlobSource as _, is_of_stream};
 use crate::text::SafeText;
 use crate::tools::Refusal;
 
@@ -133,9 +134,11 @@ impl Debugger {
 
     pub(in crate::debugger) fn recorded_call(&self, step: u32) -> Recorded {
         let mut recorded = Recorded::default();
+        let mut frames = 0;
         for (position, kind) in self.events_of(step) {
             match kind {
                 Kind::ToolCall | Kind::ToolResult => {}
+                Kind::StreamFrame if frames < FIRST_FRAMES => frames += 1,
                 Kind::EffectIntent | Kind::EffectResult => {
                     recorded.has_effect = true;
                     continue;
@@ -174,6 +177,7 @@ impl Debugger {
                     recorded.output = output;
                     recorded.is_cut = detail.get("dropped").is_some();
                 }
+                Body::Other { .. } => recorded.has_effect |= is_of_stream(&event),
                 _ => {}
             }
         }
