@@ -101,12 +101,15 @@ impl EventRedaction {
         self.texts.know(variables);
     }
 
-    /// Whether a line may tell of placeholders.
-    pub(super) fn may_tell(line: &[u8]) -> bool {
-        [PLACEHOLDERS, KEYED].iter().any(|field| {
-            let field = format!("\"{field}\":");
-            memchr::memmem::find(line, field.as_bytes()).is_some()
-        })
+    /// Where in these bytes something may tell of placeholders, in order.
+    pub(super) fn telling_at(bytes: &[u8]) -> Vec<usize> {
+        let fields = [PLACEHOLDERS, KEYED].map(|field| format!("\"{field}\":"));
+        let found = fields
+            .iter()
+            .flat_map(|field| memchr::memmem::find_iter(bytes, field.as_bytes()));
+        let mut found: Vec<usize> = found.collect();
+        found.sort_unstable();
+        found
     }
 
     /// What an event says of placeholders, as it says it.

@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
+use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -60,8 +61,8 @@ pub(in crate::tape) fn remember(tape: &Tape, redaction: &mut EventRedaction) -> 
     each_telling(tape, 0, &mut |event| redaction.remember(event))
 }
 
-/// Gives out each event from this position on that may tell of placeholders. Costs one reading
-/// of them, and little more where none tells.
+/// Gives out each event from this position on that may tell of placeholders. Costs a search
+/// through their bytes, and the reading of those that are given out.
 pub(super) fn each_telling(
     tape: &Tape,
     first: u32,
@@ -73,24 +74,31 @@ pub(super) fn each_telling(
     };
     // Lines of a tape may stand out of order.
     let start = if first == 0 { 0 } else { start };
-    if !tells_behind(&tape.bytes, start)? {
+    // Any event may have needed a new one; most need none.
+    let lines = telling_lines(&tape.bytes, start)?;
+    if lines.is_empty() {
         return Ok(());
     }
     for position in first..events.len() {
-        // Any event may have needed a new one; most need none.
-        if EventRedaction::may_tell(&tape.record(position)?) {
+        let offset = events.get(position).map_or(0, |event| event.offset);
+        let behind = lines.partition_point(|line| line.end <= offset);
+        // Several events may stand on one line.
+        if lines.get(behind).is_some_and(|line| line.start <= offset) {
             take(&tape.event(position)?);
         }
     }
     Ok(())
 }
 
-/// Whether anything behind this byte tells of placeholders.
-fn tells_behind(bytes: &TapeBytes, mut from: u64) -> io::Result<bool> {
+/// The lines behind this byte that may tell of placeholders, each with its newline.
+fn telling_lines(bytes: &TapeBytes, mut from: u64) -> io::Result<Vec<Range<u64>>> {
     // As much as a field's name is looked at twice: it may stand across the border.
     const BLOCK: usize = 1 << 20;
     const BORDER: usize = 64;
     let mut block = vec![0; BLOCK];
+    let mut lines: Vec<Range<u64>> = Vec::new();
+    // The line that a block begins in.
+    let mut line = from;
     loop {
         let mut count = 0;
         while let Some(rest) = block.get_mut(count..).filter(|rest| !rest.is_empty()) {
@@ -100,13 +108,27 @@ fn tells_behind(bytes: &TapeBytes, mut from: u64) -> io::Result<bool> {
             }
         }
         let read = block.get(..count).unwrap_or_default();
-        if EventRedaction::may_tell(read) {
-            return Ok(true);
+        // What begins in the border is found in the next block, whole.
+        let border = if count > BORDER { BORDER } else { 0 };
+        let (done, _) = read.split_at(count - border);
+        let found = EventRedaction::telling_at(read);
+        for at in found.into_iter().filter(|at| *at < done.len()) {
+            let place = from + at as u64;
+            if lines.last().is_some_and(|line| line.contains(&place)) {
+                continue;
+            }
+            let before = read.get(..at).unwrap_or_default();
+            let newline = memchr::memrchr(b'\n', before);
+            let start = newline.map_or(line, |newline| from + newline as u64 + 1);
+            lines.push(start..bytes.line_end(place)? + 1);
         }
-        if count <= BORDER {
-            return Ok(false);
+        if border == 0 {
+            return Ok(lines);
         }
-        from += (count - BORDER) as u64;
+        if let Some(newline) = memchr::memrchr(b'\n', done) {
+            line = from + newline as u64 + 1;
+        }
+        from += done.len() as u64;
     }
 }
 
@@ -150,5 +172,47 @@ fn aside_path(path: &Path, offset: u64, bytes: &[u8]) -> io::Result<PathBuf> {
             }
             Err(error) => return Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines are those that hold one of the fields, wherever blocks end.
+    #[track_caller]
+    fn check(lines: &[String], from: usize) {
+        let skipped: usize = lines.iter().take(from).map(String::len).sum();
+        let mut at = skipped as u64;
+        let mut expected = Vec::new();
+        for line in lines.iter().skip(from) {
+            let end = at + line.len() as u64;
+            if line.contains("\"placeholders\":") || line.contains("\"keyed\":") {
+                expected.push(at..end);
+            }
+            at = end;
+        }
+        let bytes = TapeBytes::Memory(lines.concat().into_bytes().into());
+        let found = telling_lines(&bytes, skipped as u64).unwrap();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn lines_that_tell_are_found_across_the_borders_of_blocks() {
+        let plain = |len: usize| format!("{{{}}}\n", "x".repeat(len));
+        let telling = |before: usize, behind: usize| {
+            let (before, behind) = ("x".repeat(before), "x".repeat(behind));
+            format!("{{\"{before}\",\"placeholders\":[],\"keyed\":\"{behind}\"}}\n")
+        };
+        check(&[], 0);
+        check(&[plain(10), plain(2_000_000)], 0);
+        check(&[telling(0, 0)], 0);
+        for place in (1_048_480..1_048_600).step_by(17) {
+            let lines = [plain(place), telling(5, 0), plain(3), telling(0, 2)];
+            check(&lines, 0);
+            check(&[telling(place, 1_100_000), plain(1), telling(1, 1)], 0);
+        }
+        let lines = [telling(1, 1), plain(900_000), telling(300_000, 9), plain(1)];
+        check(&lines, 1);
     }
 }
