@@ -147,7 +147,8 @@ impl Streams {
             frame: said,
             has_arrived: false,
         });
-        let mut known = self.recorded.iter_mut();
+        // As a rule it is of the one that spoke last.
+        let mut known = self.recorded.iter_mut().rev();
         let known = known.find(|it| {
             it.is_to(&frame.address, &frame.protocol) && it.connection == frame.connection
         });

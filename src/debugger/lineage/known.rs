@@ -117,11 +117,37 @@ impl Places {
         let tapes: Vec<(String, Known)> = tapes
             .map(|(header, path)| (header.id.clone(), Known::of(header, self.lasting(path))))
             .collect();
-        self.change_known(|known| {
-            for (id, tape) in tapes {
-                let name = known.get(&id).and_then(|before| before.name.clone());
-                known.insert(id, Known { name, ..tape });
-            }
+        let Some(directory) = &self.state else {
+            return Ok(());
+        };
+        let file = StateFile::new(directory, FILE);
+        // What is said of others stays as it is, unread.
+        let noted = |known: Option<&Fields>| {
+            let noted = tapes.iter().map(|(id, tape)| {
+                let before = known.and_then(|known| known.get(id)?.as_object());
+                let name = before.and_then(|before| Some(before.get("name")?.as_str()?.to_owned()));
+                let tape = Known {
+                    name,
+                    ..tape.clone()
+                };
+                (id.clone(), Value::Object(tape.to_fields()))
+            });
+            noted.collect::<Vec<_>>()
+        };
+        let known = file.read();
+        let known = known.get(TAPES).and_then(Value::as_object);
+        let is_known = |(id, tape): &(String, Value)| known.and_then(|it| it.get(id)) == Some(tape);
+        if noted(known).iter().all(is_known) {
+            return Ok(());
+        }
+        file.change(|fields| {
+            let mut known = match fields.remove(TAPES) {
+                Some(Value::Object(known)) => known,
+                _ => Fields::new(),
+            };
+            // Others may have changed it since.
+            known.extend(noted(Some(&known)));
+            fields.insert(TAPES.into(), known.into());
         })
     }
 
