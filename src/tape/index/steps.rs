@@ -291,7 +291,8 @@ impl Steps {
     }
 
     pub(super) fn come_late(&mut self, step: u32, position: u32) {
-        self.late.insert(step, position);
+        let late = self.late.entry(step).or_default();
+        *late = position.max(*late);
         if let Some(total) = self.totals.get_mut((step / BLOCK) as usize) {
             total.last = total.last.max(position);
         }

@@ -142,6 +142,17 @@ mod tests {
     use super::super::steps::Lane;
     use super::*;
 
+    #[test]
+    fn the_last_event_of_a_step_is_the_last_of_those_that_came_late() {
+        let mut steps = Steps::default();
+        steps.push(0, StepKind::Tool, Outcome::Pending, Lane::default());
+        for position in [9, 5] {
+            steps.come_late(0, position);
+        }
+        assert_eq!(steps.get(0).map(|step| step.last), Some(9));
+        assert_eq!(steps.total(0..1).last, 9);
+    }
+
     fn change() -> impl Strategy<Value = (u8, u32, u32)> {
         (0..4_u8, 0..600_u32, 0..200_000_u32)
     }
