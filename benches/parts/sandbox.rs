@@ -1,5 +1,5 @@
-//! What a sandbox costs beside running the command without one, and what a commit costs beside
-//! writing as many files.
+//! What a sandbox costs beside running the command without one, what a call costs where much was
+//! changed before it, and what a commit costs beside writing as many files.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -39,10 +39,59 @@ pub(crate) fn run() -> Result {
     })?;
     cases("a sandbox", "a further call", &call, "plain spawn", &plain);
     drop(sandbox);
+    growing(place.path())?;
     for files in [20, 1000] {
         commits(place.path(), files)?;
     }
     Ok(())
+}
+
+/// A call that changes one file where earlier ones changed many.
+fn growing(place: &Path) -> Result {
+    const MANY: &str = "for d in $(seq 100); do mkdir d$d; \
+        for f in $(seq 200); do echo $f > d$d/$f; done; done";
+    let mut calls = Vec::new();
+    for (name, before) in [("few", "mkdir d50"), ("many", MANY)] {
+        let workspace = place.join(name);
+        fs::create_dir(&workspace)?;
+        let mut transaction = begin(&workspace, place, name)?;
+        transaction.exec(&shell(before), &mut |_| ControlFlow::Continue(()))?;
+        calls.push(times(|round| {
+            let one = shell(&format!("echo {round} > d50/7"));
+            transaction.exec(&one, &mut |_| ControlFlow::Continue(()))?;
+            Ok(())
+        })?);
+    }
+    if let [few, many] = calls.as_slice() {
+        cases(
+            "a call, 20,000 changed before",
+            "it",
+            many,
+            "one of a few",
+            few,
+        );
+    }
+    Ok(())
+}
+
+fn shell(script: &str) -> Command {
+    let mut command = Command::new(["/bin/sh", "-c", script]);
+    command.environment = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+    command
+}
+
+fn begin(workspace: &Path, place: &Path, name: &str) -> Result<Transaction> {
+    Ok(Transaction::begin(&Begin {
+        id: name.to_owned(),
+        sandbox: config(workspace),
+        isolation: Isolation::Writes,
+        tape: place.join(format!("{name}.jsonl")),
+        surroundings: jukebox::effects::Surroundings::default(),
+        prompt: None,
+        covers: serde_json::Map::new(),
+        redacting: None,
+        fork: None,
+    })?)
 }
 
 /// Commits of so many new files of a kilobyte.
@@ -54,20 +103,11 @@ fn commits(place: &Path, files: usize) -> Result {
     fs::create_dir(&workspace)?;
     let mut committed = Spread::default();
     for round in 0..ROUNDS {
-        let mut transaction = Transaction::begin(&Begin {
-            id: format!("{files}-{round}"),
-            sandbox: config(&workspace),
-            isolation: Isolation::Writes,
-            tape: place.join(format!("{files}-{round}.jsonl")),
-            surroundings: jukebox::effects::Surroundings::default(),
-            prompt: None,
-            covers: serde_json::Map::new(),
-            redacting: None,
-            fork: None,
-        })?;
-        let mut command = Command::new(["/bin/sh", "-c", &script]);
-        let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
-        command.environment = vec![path, ("ROUND".into(), round.to_string().into())];
+        let mut transaction = begin(&workspace, place, &format!("{files}-{round}"))?;
+        let mut command = shell(&script);
+        command
+            .environment
+            .push(("ROUND".into(), round.to_string().into()));
         transaction.exec(&command, &mut |_| ControlFlow::Continue(()))?;
         let mut done = Ok(());
         committed
