@@ -34,6 +34,7 @@ mod using;
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Pid;
@@ -102,6 +103,22 @@ impl World {
         self.run(&[PROGRAM], &[])
     }
 
+    /// What the program shows of the tape when all of it stands there.
+    fn frame(&self) -> String {
+        let file = self.directory.path().join("frame.txt");
+        let (columns, rows) = SIZE;
+        let status = Command::new(PROGRAM)
+            .arg("open")
+            .arg(&self.tape)
+            .args(["--size", &format!("{columns}x{rows}"), "--frame"])
+            .arg(&file)
+            .env_clear()
+            .env("HOME", self.directory.path())
+            .status();
+        assert!(status.unwrap().success());
+        without_ends(&fs::read_to_string(file).unwrap())
+    }
+
     fn start(&self, environment: &[(&str, &str)]) -> Pty {
         self.start_as(&[], &[], environment)
     }
@@ -119,6 +136,12 @@ impl World {
         all.extend(environment);
         Pty::spawn(SIZE, command.to_vec(), &all).unwrap()
     }
+}
+
+/// Rows without the blanks behind them.
+fn without_ends(frame: &str) -> String {
+    let rows: Vec<&str> = frame.trim_end().lines().map(str::trim_end).collect();
+    rows.join("\n")
 }
 
 fn count(bytes: &[u8], what: &str) -> usize {

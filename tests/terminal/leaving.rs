@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal};
 use super::pty::Pty;
 use super::{
     PATIENCE, PROGRAM, QUIET, SIZE, World, after_the_screen, check_left_clean, state_of, tapes,
+    without_ends,
 };
 
 /// The way out ends the program with this code, and cleanly.
@@ -82,9 +83,9 @@ fn killed_it_leaves_nothing_that_the_next_start_needs() {
 fn stopped_it_leaves_the_terminal_and_comes_back_whole() {
     let world = World::new(tapes::small());
     let mut pty = world.open(&[]);
-    // All that the worker answers stands there.
-    pty.settle(QUIET).unwrap();
-    let before = pty.screen().contents();
+    let whole = world.frame();
+    let is_whole = |screen: &vt100::Screen| without_ends(&screen.contents()) == whole;
+    assert!(pty.wait_for(PATIENCE, is_whole).unwrap(), "{whole}");
     pty.signal(Signal::TSTP).unwrap();
     assert!(
         pty.wait_for(PATIENCE, |screen| !screen.alternate_screen())
@@ -94,10 +95,7 @@ fn stopped_it_leaves_the_terminal_and_comes_back_whole() {
     check_left_clean(&pty, 1);
     assert_eq!(state_of(pty.id()), 'T');
     pty.signal(Signal::CONT).unwrap();
-    assert!(
-        pty.wait_for(PATIENCE, |screen| screen.contents() == before)
-            .unwrap()
-    );
+    assert!(pty.wait_for(PATIENCE, is_whole).unwrap(), "{whole}");
     pty.settle(QUIET).unwrap();
     assert_ne!(pty.modes().unwrap(), pty.modes_before());
     pty.send(b"q").unwrap();
