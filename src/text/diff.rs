@@ -26,7 +26,7 @@ pub use unified::{GitMode, Named, unified};
 
 /// How long a difference may be looked for, unless said otherwise. Of the largest files, what is
 /// around the search takes some fifteen milliseconds more.
-pub const BUDGET: Duration = Duration::from_millis(45);
+pub const BUDGET: Duration = Duration::from_millis(40);
 
 /// The difference between two contents of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
