@@ -167,18 +167,26 @@ impl Walk<'_> {
             ..*self
         };
         let mut other_path = path.clone();
-        thread::scope(|scope| {
-            let other = scope.spawn(move || {
+        let has_help = thread::scope(|scope| {
+            let look = || {
                 other.directories(at, &mut other_path, others);
                 other.idle.give_back();
                 other.found
-            });
+            };
+            let other = thread::Builder::new().spawn_scoped(scope, look);
             self.directories(at, path, mine);
-            match other.join() {
-                Ok(found) => self.found.append(found),
-                Err(panicked) => panic::resume_unwind(panicked),
+            match other.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(found)) => self.found.append(found),
+                Ok(Err(panicked)) => panic::resume_unwind(panicked),
+                // The system gives no further thread.
+                Err(_) => return false,
             }
+            true
         });
+        if !has_help {
+            self.directories(at, path, others);
+            self.idle.give_back();
+        }
     }
 
     /// Looks at one name in a directory that is known, and at all below it.

@@ -195,19 +195,27 @@ fn a_signal_or_a_terminal_that_goes_away_ends_both() {
     }
 }
 
-#[test]
-fn without_a_terminal_nothing_is_run() {
-    let Some(world) = world() else { return };
-    let made = path(&world, "w/made");
+/// What is said of a call that cannot be done like this, where there is no terminal.
+fn refused_without_a_terminal(world: &World, options: &[&str]) -> String {
     let output = Command::new(PROGRAM)
-        .args(["record", "--open", "--commit", "--dir"])
-        .arg(path(&world, "w"))
+        .arg("record")
+        .args(options)
+        .arg("--dir")
+        .arg(path(world, "w"))
         .args(["--", "touch", "made"])
         .env("HOME", world.directory.path())
         .output()
         .unwrap();
     let words = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{words}");
+    words
+}
+
+#[test]
+fn without_a_terminal_nothing_is_run() {
+    let Some(world) = world() else { return };
+    let made = path(&world, "w/made");
+    let words = refused_without_a_terminal(&world, &["--open", "--commit"]);
     assert!(words.contains("nothing was run"), "{words}");
     assert!(!made.exists() && !path(&world, "w/.jukebox").exists());
 }
@@ -221,15 +229,7 @@ fn the_screen_looks_as_it_was_told_to() {
     ends(&mut pty, 2);
     // The command was not run, and there is no tape of it.
     assert!(!path(&world, "recorded.jsonl").exists());
-    let output = Command::new(PROGRAM)
-        .args(["record", "--mouse", "off", "--rollback", "--dir"])
-        .arg(path(&world, "w"))
-        .args(["--", "touch", "made"])
-        .env("HOME", world.directory.path())
-        .output()
-        .unwrap();
-    let words = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{words}");
+    let words = refused_without_a_terminal(&world, &["--mouse", "off", "--rollback"]);
     assert!(words.contains("--open shows it"), "{words}");
     let mut pty = record(
         &world,

@@ -69,17 +69,16 @@ pub fn salvage(registry: &Registry, entry: &Entry, to: &Path) -> Result<Salvaged
     let mut modes = Vec::new();
     for (path, change) in set.changes {
         let place = to.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
-        if change == Change::Deleted {
-            salvaged.deleted.push(path);
-            continue;
-        }
         // Directories that nothing was done to but in them are in no change set of a copy.
-        if let Some(above) = place.parent() {
+        if let Some(above) = place.parent().filter(|_| change != Change::Deleted) {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(above);
             made.map_err(io_at(above))?;
         }
         match change {
-            Change::Deleted => continue,
+            Change::Deleted => {
+                salvaged.deleted.push(path);
+                continue;
+            }
             Change::Directory { mode, .. } => {
                 let made = DirBuilder::new().mode(0o700).create(&place);
                 made.map_err(io_at(&place))?;
