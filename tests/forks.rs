@@ -6,7 +6,10 @@
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
-use jukebox::model::{Cursor, Event, Header, Outcome, Problem, Seq, TapePath};
+use jukebox::model::{
+    Body, Content, Cursor, Event, FileChange, FileOp, Header, KnownLines, Outcome, Problem, Seq,
+    TapePath,
+};
 use jukebox::state::State;
 use jukebox::tape::{
     Behind, BlobSource as _, Recorder, RecorderOptions, Shared, SnapshotPolicy, Tape, TapeBytes,
@@ -317,4 +320,41 @@ fn a_content_that_the_parent_holds_is_named_and_read() {
     let tape = Tape::read(whole, &mut ()).unwrap();
     let hash = jukebox::model::BlobHash::of(content.as_bytes());
     assert_eq!(&*tape.blob(&hash).unwrap(), content.as_bytes());
+}
+
+/// Of a file that was seen in part, or not at all, a fork's recorder says the same as its
+/// parent's: not that it still holds what it was written as.
+#[test]
+fn a_file_of_which_lines_were_seen_is_not_proven_to_hold_what_it_held() {
+    let path = || TapePath::new("a").unwrap();
+    let file = |op, content| {
+        let change = FileChange {
+            content,
+            ..FileChange::new(op, path())
+        };
+        Event::new(Body::File(change))
+    };
+    let write = |text: &str| {
+        let content = Content::Bytes(text.as_bytes().into());
+        file(FileOp::Write, content)
+    };
+    let lines = Content::Lines(KnownLines {
+        total: None,
+        ranges: vec![(1, "one".to_owned())],
+    });
+    let somehow = Content::Unstored {
+        hash: None,
+        len: None,
+    };
+    for (seen, was_known) in [(lines, false), (somehow, true)] {
+        let run = [write("one\n"), file(FileOp::Observe, seen), write("two\n")];
+        let whole = build(header("p"), run.clone()).unwrap();
+        let own = fork(&memory(&prefix(&whole, 2)), 2, "f", &run[2..]);
+        let was = |tape: &[u8]| {
+            let text = std::str::from_utf8(tape).unwrap();
+            let mut lines = text.lines().filter(|line| line.contains("two\\n"));
+            lines.next().unwrap().contains("\"was\"")
+        };
+        assert_eq!((was(&whole), was(&own)), (was_known, was_known));
+    }
 }

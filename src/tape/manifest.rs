@@ -308,8 +308,9 @@ impl Change {
             }
             FileOp::Observe => match &change.content {
                 Content::None => put(tree, path, None),
-                // Some lines of a file whose content is known tell nothing new here.
-                Content::Lines(_) if tree.get(path).is_some() => {}
+                // That there is something is no news of what is known to be there.
+                Content::Unstored { hash: None, .. } if tree.get(path).is_some() => {}
+                // Lines may not be those of the content that was known: they are all that is.
                 _ => {
                     let node = file_of(change, tree.get(path));
                     put(tree, path, Some(node));
