@@ -34,6 +34,8 @@ enum Op {
     Chmod(String, u32),
     Suspect(Option<String>),
     Gap,
+    /// What a transaction brings of a file.
+    Put(String, Entry),
     Branch(String, Option<String>, u64),
     Begin,
     Savepoint(String),
@@ -133,7 +135,7 @@ impl Model {
                     }
                     op => {
                         change(&mut txn.files, op);
-                        txn.ops.push(op.clone());
+                        txn.ops.extend(brought(&txn.files, op));
                     }
                 }
             }
@@ -169,6 +171,30 @@ fn doubt(files: &mut Files, path: Option<&str>) {
         {
             *proven = false;
         }
+    }
+}
+
+/// What a commit does for an operation that left these files inside: files come as they were
+/// there.
+fn brought(files: &Files, op: &Op) -> Vec<Op> {
+    let (Op::Write(path, ..)
+    | Op::Lines(path)
+    | Op::Observe(path, _)
+    | Op::Rename(_, path)
+    | Op::Symlink(path)
+    | Op::Chmod(path, _)) = op
+    else {
+        return vec![op.clone()];
+    };
+    match files.get(path) {
+        Some(entry @ (Entry::File(..) | Entry::Link(_))) => {
+            let put = Op::Put(path.clone(), entry.clone());
+            match op {
+                Op::Rename(from, _) => vec![Op::Remove(from.clone()), put],
+                _ => vec![put],
+            }
+        }
+        _ => vec![op.clone()],
     }
 }
 
@@ -232,6 +258,7 @@ fn change(files: &mut Files, op: &Op) {
             None => put(files, path, Entry::File(None, Some(*mode), false)),
         },
         Op::Suspect(path) => doubt(files, path.as_deref()),
+        Op::Put(path, entry) => put(files, path, entry.clone()),
         _ => {}
     }
 }
@@ -276,6 +303,7 @@ fn event(op: &Op, line: &str, txn: Option<&str>) -> Event {
                 .map_or(Scope::All, |path| Scope::Path(TapePath::new(path).unwrap())),
             why: String::new(),
         },
+        Op::Put(..) => unreachable!("no event says it"),
         Op::Gap => Body::Gap { why: String::new() },
         Op::Branch(_, from, at) => Body::Branch {
             from: from.clone(),

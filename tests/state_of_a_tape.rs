@@ -122,6 +122,47 @@ fn a_transaction_is_seen_from_inside_and_its_rollback_leaves_no_trace() {
 }
 
 #[test]
+fn a_commit_brings_nothing_of_what_was_taken_back() {
+    let run = open(&[
+        HEADER,
+        r#"{"seq":1,"kind":"prompt","text":"go"}"#,
+        r#"{"seq":2,"kind":"fs.write","path":"a","text":"before"}"#,
+        r#"{"seq":3,"kind":"txn.begin","txn":"x"}"#,
+        r#"{"seq":4,"kind":"txn.savepoint","txn":"x","name":"s"}"#,
+        r#"{"seq":5,"kind":"fs.write","txn":"x","path":"a","text":"inside"}"#,
+        r#"{"seq":6,"kind":"fs.write","txn":"x","path":"b","text":"inside"}"#,
+        r#"{"seq":7,"kind":"prompt","text":"on"}"#,
+        r#"{"seq":8,"kind":"fs.write","by":"outside","path":"a","text":"after"}"#,
+        r#"{"seq":9,"kind":"fs.write","by":"outside","path":"b","text":"after"}"#,
+        r#"{"seq":10,"kind":"txn.rollback","txn":"x","to":"s"}"#,
+        r#"{"seq":11,"kind":"fs.write","txn":"x","path":"c","text":"inside"}"#,
+        r#"{"seq":12,"kind":"txn.commit","txn":"x"}"#,
+        r#"{"seq":13,"kind":"prompt","text":"see"}"#,
+    ]);
+    for (path, text) in [("a", "after"), ("b", "after"), ("c", "inside")] {
+        let found = file(&run, "end", path);
+        assert_eq!(found, (Certainty::Exact, text.to_owned()), "{path}");
+    }
+}
+
+#[test]
+fn a_commit_of_what_was_in_doubt_makes_it_known() {
+    let run = open(&[
+        HEADER,
+        r#"{"seq":1,"kind":"prompt","text":"go"}"#,
+        r#"{"seq":2,"kind":"fs.write","path":"a","text":"same"}"#,
+        r#"{"seq":3,"kind":"fs.suspect","why":"a command ran"}"#,
+        r#"{"seq":4,"kind":"txn.begin","txn":"x"}"#,
+        r#"{"seq":5,"kind":"fs.write","txn":"x","path":"a","text":"same"}"#,
+        r#"{"seq":6,"kind":"txn.commit","txn":"x"}"#,
+        r#"{"seq":7,"kind":"prompt","text":"see"}"#,
+    ]);
+    assert_eq!(file(&run, "1", "a").0, Certainty::Uncertain);
+    let found = file(&run, "end", "a");
+    assert_eq!(found, (Certainty::Exact, "same".to_owned()));
+}
+
+#[test]
 fn a_rewind_begins_from_where_it_left() {
     let run = open(&[
         HEADER,

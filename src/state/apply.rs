@@ -359,22 +359,35 @@ impl State {
             position: event.position,
             branch: event.view,
         };
+        let real = Cursor {
+            branch: parent,
+            ..inside
+        };
+        let branch = self.branches.get(usize::from(event.view));
+        let may_touch_any = branch.is_some_and(|own| !own.suspects.is_empty());
         let mut suspected = Vec::new();
         for (path, entry) in self.ends(event.view, 0, event.position) {
+            if entry.is_undone() {
+                continue;
+            }
             if self.suspect_since(inside, path, entry).is_some() {
                 suspected.push(path);
             }
-            if self
-                .latest(parent, path)
-                .is_none_or(|before| !before.says_same(entry))
-            {
-                self.push(parent, path, entry.at(event.position));
+            let before = self.latest(parent, path);
+            let known = before.filter(|before| before.says_same(entry));
+            // What is no change is told all the same where it was in doubt, or would be now.
+            let is_news = known.is_none_or(|known| {
+                may_touch_any || self.suspect_since(real, path, known).is_some()
+            });
+            if is_news {
+                let brought = entry.at(event.position);
+                let is_seen = entry.is_observed() || known.is_some();
+                self.push(parent, path, brought.observed_if(is_seen));
             }
         }
         let Some(own) = self.branches.get(usize::from(event.view)) else {
             return;
         };
-        let may_touch_any = !own.suspects.is_empty();
         suspected.extend(
             own.path_suspects
                 .keys()
@@ -407,9 +420,12 @@ impl State {
             let before = self
                 .entry(event.view, path, saved)
                 .unwrap_or_else(|| Entry::absent(event.position));
-            if !last.says_same(before) {
+            let branch = self.branches.get(usize::from(event.view));
+            let own = branch.and_then(|own| own.log.last_of(path, saved));
+            let is_undone = own.is_none_or(Entry::is_undone);
+            if is_undone || !last.says_same(before) {
                 let restored = before.at(event.position).observed_if(false);
-                self.push(event.view, path, restored);
+                self.push(event.view, path, restored.undone_if(is_undone));
                 let then = Cursor {
                     position: saved,
                     branch: event.view,

@@ -20,6 +20,7 @@ const KNOWN_SHIFT: u32 = 15;
 const OUTSIDE: u32 = 1 << 18;
 const OBSERVED: u32 = 1 << 19;
 const REDACTED: u32 = 1 << 20;
+const UNDONE: u32 = 1 << 21;
 
 /// What is known of a content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,9 +115,10 @@ impl Entry {
         self
     }
 
+    /// The same of a path, told by another event.
     pub(super) const fn at(mut self, position: u32) -> Self {
         self.position = position;
-        self
+        self.undone_if(false)
     }
 
     pub(super) const fn outside_if(self, is: bool) -> Self {
@@ -129,6 +131,10 @@ impl Entry {
 
     pub(super) const fn redacted_if(self, is: bool) -> Self {
         self.flag(REDACTED, is)
+    }
+
+    pub(super) const fn undone_if(self, is: bool) -> Self {
+        self.flag(UNDONE, is)
     }
 
     const fn flag(mut self, flag: u32, is: bool) -> Self {
@@ -188,9 +194,14 @@ impl Entry {
         self.bits & REDACTED != 0
     }
 
+    /// Whether a transaction took back all that it had done here: a commit brings nothing of it.
+    pub(super) const fn is_undone(self) -> bool {
+        self.bits & UNDONE != 0
+    }
+
     /// Whether two entries say the same of a path, whenever and however it came about.
     pub(super) fn says_same(self, other: Self) -> bool {
-        let meaning = !(OUTSIDE | OBSERVED);
+        let meaning = !(OUTSIDE | OBSERVED | UNDONE);
         self.payload == other.payload && self.bits & meaning == other.bits & meaning
     }
 

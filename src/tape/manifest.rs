@@ -57,6 +57,7 @@ struct Transaction {
 #[derive(Clone, Debug)]
 enum Change {
     File(FileChange),
+    Put(TapePath, Option<Node>),
     Doubt(Option<TapePath>),
 }
 
@@ -230,8 +231,7 @@ impl Manifest {
 
     fn change(&mut self, seq: Seq, head: &Head, change: Change) {
         if let Some(transaction) = self.transaction(head) {
-            change.apply(&mut transaction.tree, |_, _| ());
-            transaction.changes.push(change);
+            transaction.apply(change);
         } else {
             self.line(line_of(head)).apply(seq, &change);
         }
@@ -278,6 +278,27 @@ impl Line {
 }
 
 impl Transaction {
+    /// Makes a change inside, and keeps it for the commit. What it leaves of a file comes then
+    /// as it is inside, also where the file outside became another one.
+    fn apply(&mut self, change: Change) {
+        let mut is_news = false;
+        change.apply(&mut self.tree, |_, _| is_news = true);
+        let Change::File(told) = &change else {
+            return self.changes.push(change);
+        };
+        match self.tree.get(&told.path) {
+            Some(Node::File(_) | Node::Link(_)) if !is_news => {}
+            Some(node @ (Node::File(_) | Node::Link(_))) => {
+                if let FileOp::Rename { from } = &told.op {
+                    self.changes.push(Change::Put(from.clone(), None));
+                }
+                let put = Change::Put(told.path.clone(), Some(node.clone()));
+                self.changes.push(put);
+            }
+            Some(Node::Directory(_)) | None => self.changes.push(change),
+        }
+    }
+
     fn roll_back_to(&mut self, name: &str) {
         let savepoint = self.savepoints.iter().rposition(|known| known.0 == name);
         let Some(savepoint) = savepoint else { return };
@@ -298,6 +319,7 @@ impl Change {
         };
         let change = match self {
             Self::Doubt(path) => return tree.doubt(path.as_ref()),
+            Self::Put(path, node) => return put(tree, path, node.clone()),
             Self::File(change) => change,
         };
         let path = &change.path;

@@ -149,14 +149,14 @@ fn any_body() -> impl Strategy<Value = Body> {
 pub(crate) fn any_run() -> impl Strategy<Value = Vec<Event>> {
     let step = (
         any_body(),
-        0..8u8,
+        0..10u8,
         any::<u32>(),
         prop::option::of(any_text()),
         prop::option::of(prop::sample::select(Via::ALL.to_vec())),
     );
     prop::collection::vec(step, 0..40).prop_map(|steps| {
         let mut run = Vec::new();
-        let (mut calls, mut txns, mut count) = (Vec::new(), Vec::new(), 0);
+        let (mut calls, mut txns, mut saved, mut count) = (Vec::new(), Vec::new(), Vec::new(), 0);
         for (body, what, t, title, via) in steps {
             count += 1;
             let mut event = Event::new(body).at(u64::from(t));
@@ -204,6 +204,23 @@ pub(crate) fn any_run() -> impl Strategy<Value = Vec<Event>> {
                 4 => event.head.call = calls.last().cloned(),
                 5 => event.head.txn = txns.last().cloned(),
                 6 => event.head.agent = Some("helper é".to_owned()),
+                7 => {
+                    if let Some(txn) = txns.last() {
+                        saved.push(txn.clone());
+                        let name = "s".to_owned();
+                        let mut savepoint = Event::new(Body::TxnSavepoint { name }).at(1);
+                        savepoint.head.txn = Some(txn.clone());
+                        run.push(savepoint);
+                    }
+                }
+                8 => {
+                    if let Some(txn) = txns.last().filter(|txn| saved.contains(txn)) {
+                        let to = Some("s".to_owned());
+                        let mut back = Event::new(Body::TxnRollback { to }).at(1);
+                        back.head.txn = Some(txn.clone());
+                        run.push(back);
+                    }
+                }
                 _ => {}
             }
             // An event of these kinds is of no call of its own here.
