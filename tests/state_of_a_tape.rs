@@ -127,21 +127,35 @@ fn a_commit_brings_nothing_of_what_was_taken_back() {
         HEADER,
         r#"{"seq":1,"kind":"prompt","text":"go"}"#,
         r#"{"seq":2,"kind":"fs.write","path":"a","text":"before"}"#,
-        r#"{"seq":3,"kind":"txn.begin","txn":"x"}"#,
-        r#"{"seq":4,"kind":"txn.savepoint","txn":"x","name":"s"}"#,
-        r#"{"seq":5,"kind":"fs.write","txn":"x","path":"a","text":"inside"}"#,
-        r#"{"seq":6,"kind":"fs.write","txn":"x","path":"b","text":"inside"}"#,
-        r#"{"seq":7,"kind":"prompt","text":"on"}"#,
-        r#"{"seq":8,"kind":"fs.write","by":"outside","path":"a","text":"after"}"#,
-        r#"{"seq":9,"kind":"fs.write","by":"outside","path":"b","text":"after"}"#,
-        r#"{"seq":10,"kind":"txn.rollback","txn":"x","to":"s"}"#,
-        r#"{"seq":11,"kind":"fs.write","txn":"x","path":"c","text":"inside"}"#,
-        r#"{"seq":12,"kind":"txn.commit","txn":"x"}"#,
-        r#"{"seq":13,"kind":"prompt","text":"see"}"#,
+        r#"{"seq":3,"kind":"fs.write","path":"d","text":"before"}"#,
+        r#"{"seq":4,"kind":"txn.begin","txn":"x"}"#,
+        r#"{"seq":5,"kind":"txn.savepoint","txn":"x","name":"s"}"#,
+        r#"{"seq":6,"kind":"fs.write","txn":"x","path":"a","text":"inside"}"#,
+        r#"{"seq":7,"kind":"fs.write","txn":"x","path":"b","text":"inside"}"#,
+        r#"{"seq":8,"kind":"fs.suspect","txn":"x","why":"a command ran"}"#,
+        r#"{"seq":9,"kind":"fs.suspect","txn":"x","path":"d","why":"a command ran"}"#,
+        r#"{"seq":10,"kind":"prompt","text":"on"}"#,
+        r#"{"seq":11,"kind":"fs.write","by":"outside","path":"a","text":"after"}"#,
+        r#"{"seq":12,"kind":"fs.write","by":"outside","path":"b","text":"after"}"#,
+        r#"{"seq":13,"kind":"txn.rollback","txn":"x","to":"s"}"#,
+        r#"{"seq":14,"kind":"tool.call","txn":"x","call":"c1","name":"Write"}"#,
+        r#"{"seq":15,"kind":"fs.write","txn":"x","call":"c1","path":"c","text":"inside"}"#,
+        r#"{"seq":16,"kind":"tool.result","txn":"x","call":"c1"}"#,
+        r#"{"seq":17,"kind":"txn.commit","txn":"x"}"#,
+        r#"{"seq":18,"kind":"prompt","text":"see"}"#,
     ]);
-    for (path, text) in [("a", "after"), ("b", "after"), ("c", "inside")] {
-        let found = file(&run, "end", path);
-        assert_eq!(found, (Certainty::Exact, text.to_owned()), "{path}");
+    let exact = |text: &str| (Certainty::Exact, text.to_owned());
+    // Inside, before and after it was taken back.
+    assert_eq!(file(&run, "3", "d").0, Certainty::Uncertain);
+    assert_eq!(file(&run, "6", "d"), exact("before"));
+    assert_eq!(file(&run, "6", "a"), exact("before"));
+    for (path, text) in [
+        ("a", "after"),
+        ("b", "after"),
+        ("c", "inside"),
+        ("d", "before"),
+    ] {
+        assert_eq!(file(&run, "end", path), exact(text), "{path}");
     }
 }
 

@@ -364,7 +364,8 @@ impl State {
             ..inside
         };
         let branch = self.branches.get(usize::from(event.view));
-        let may_touch_any = branch.is_some_and(|own| !own.suspects.is_empty());
+        let stands = |own: &Branch, list: &[u32]| own.last_standing(list, event.position).is_some();
+        let may_touch_any = branch.is_some_and(|own| stands(own, &own.suspects));
         let mut suspected = Vec::new();
         for (path, entry) in self.ends(event.view, 0, event.position) {
             if entry.is_undone() {
@@ -388,11 +389,12 @@ impl State {
         let Some(own) = self.branches.get(usize::from(event.view)) else {
             return;
         };
-        suspected.extend(
-            own.path_suspects
-                .keys()
-                .filter(|path| own.log.of_path(**path).next().is_none()),
-        );
+        let named = own.path_suspects.iter();
+        let named = named.filter(|(path, list)| {
+            let last = own.log.last_of(**path, event.position);
+            last.is_none_or(Entry::is_undone) && stands(own, list)
+        });
+        suspected.extend(named.map(|(path, _)| *path));
         if may_touch_any {
             self.suspect_all(parent, event.position);
         }
@@ -405,7 +407,7 @@ impl State {
     /// parent never saw what it did, and its branch stays to be looked at.
     fn roll_back(&mut self, event: Indexed, head: &RawHead<'_>) {
         let Some(to) = head.to else { return };
-        let Some(branch) = self.branches.get(usize::from(event.view)) else {
+        let Some(branch) = self.branches.get_mut(usize::from(event.view)) else {
             return;
         };
         let to = to.decode();
@@ -416,6 +418,7 @@ impl State {
         else {
             return self.suspect_all(event.view, event.position);
         };
+        branch.undone.push((saved, event.position));
         for (path, last) in self.ends(event.view, saved, event.position) {
             let before = self
                 .entry(event.view, path, saved)

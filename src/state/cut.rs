@@ -77,6 +77,8 @@ impl Branch {
             ..Self::of(self.parent, Log::sparse())
         };
         let saved = self.savepoints.iter();
+        let undone = self.undone.iter().copied();
+        cut.undone = undone.take_while(|(_, until)| *until < position).collect();
         cut.savepoints = saved.filter(|(_, at)| *at < position).cloned().collect();
         for (at, path) in self
             .suspect_order

@@ -74,7 +74,7 @@ impl State {
         let Cursor { position, branch } = cursor;
         let proof = self
             .chain(branch, position)
-            .find_map(|(branch, position)| last_before(&branch.proofs, position));
+            .find_map(|(branch, position)| branch.last_standing(&branch.proofs, position));
         if let Some(proof) = proof {
             let suspect = self.suspect_among(branch, path, proof, proof, position);
             return suspect.is_none();
@@ -95,8 +95,8 @@ impl State {
     /// looked at since.
     pub fn doubt(&self, cursor: Cursor) -> Option<u32> {
         for (branch, to) in self.chain(cursor.branch, cursor.position) {
-            let proof = last_before(&branch.proofs, to);
-            let suspect = last_before(&branch.suspects, to);
+            let proof = branch.last_standing(&branch.proofs, to);
+            let suspect = branch.last_standing(&branch.suspects, to);
             let since = suspect.filter(|at| *at >= proof.unwrap_or(0));
             if since.is_some() || proof.is_some() {
                 return since;
@@ -109,7 +109,8 @@ impl State {
     /// looked at, and nothing that may have written any file came since.
     pub fn is_whole(&self, cursor: Cursor) -> bool {
         let mut chain = self.chain(cursor.branch, cursor.position);
-        let is_proven = chain.any(|(branch, to)| last_before(&branch.proofs, to).is_some());
+        let is_proven =
+            chain.any(|(branch, to)| branch.last_standing(&branch.proofs, to).is_some());
         is_proven && self.doubt(cursor).is_none()
     }
 
@@ -170,8 +171,10 @@ impl State {
         to: u32,
     ) -> Option<u32> {
         self.chain(branch, to).find_map(|(branch, to)| {
-            let proof = last_before(&branch.proofs, to).unwrap_or(0);
-            let any = last_before(&branch.suspects, to).filter(|at| *at >= any_from.max(proof));
+            let proof = branch.last_standing(&branch.proofs, to).unwrap_or(0);
+            let any = branch
+                .last_standing(&branch.suspects, to)
+                .filter(|at| *at >= any_from.max(proof));
             let named = branch
                 .last_naming(self, path, to)
                 .filter(|at| *at >= named_from.max(proof));
@@ -237,18 +240,12 @@ impl Branch {
             last = last.max(
                 self.path_suspects
                     .get(&at)
-                    .and_then(|list| last_before(list, to)),
+                    .and_then(|list| self.last_standing(list, to)),
             );
             node = state.paths.parent(at);
         }
         last
     }
-}
-
-/// The last of some sorted positions that lies before another.
-pub(super) fn last_before(sorted: &[u32], to: u32) -> Option<u32> {
-    let after = sorted.partition_point(|position| *position < to);
-    sorted.get(after.checked_sub(1)?).copied()
 }
 
 fn certainty(blobs: &BlobTable, entry: Entry, is_suspect: bool) -> Certainty {

@@ -46,6 +46,8 @@ pub(super) struct Branch {
     pub(super) proofs: Vec<u32>,
     /// Savepoints by name, the latest last.
     pub(super) savepoints: Vec<(Box<[u8]>, u32)>,
+    /// The events between which it was taken back, each time: from a savepoint to a rollback.
+    pub(super) undone: Vec<(u32, u32)>,
     /// What the last snapshot said.
     pub(super) told: Told,
 }
@@ -69,6 +71,7 @@ impl Branch {
             suspect_order: Vec::new(),
             proofs: Vec::new(),
             savepoints: Vec::new(),
+            undone: Vec::new(),
             told: Told::default(),
         }
     }
@@ -83,6 +86,17 @@ impl Branch {
     pub(super) fn suspect(&mut self, path: PathId, position: u32) {
         self.path_suspects.entry(path).or_default().push(position);
         self.suspect_order.push((position, path));
+    }
+
+    /// The last of these events before another one that was not taken back by then.
+    pub(super) fn last_standing(&self, sorted: &[u32], to: u32) -> Option<u32> {
+        let mut last = last_before(sorted, to)?;
+        for (from, until) in self.undone.iter().rev() {
+            if *until < to && (*from..*until).contains(&last) {
+                last = last_before(sorted, *from)?;
+            }
+        }
+        Some(last)
     }
 
     /// The paths with entries among the events from `from` on and before `to`.
@@ -100,6 +114,12 @@ impl Branch {
     }
 }
 
+/// The last of some sorted positions that lies before another.
+fn last_before(sorted: &[u32], to: u32) -> Option<u32> {
+    let after = sorted.partition_point(|position| *position < to);
+    sorted.get(after.checked_sub(1)?).copied()
+}
+
 impl Keep for Branch {
     fn write(&self, out: &mut Writer<'_>) {
         let parent = self
@@ -113,6 +133,7 @@ impl Keep for Branch {
         out.lists(self.savepoints.iter().map(|(name, _)| &**name));
         let positions = self.savepoints.iter().map(|(_, position)| *position);
         out.column(&positions.collect::<Vec<_>>());
+        out.pairs(self.undone.iter().copied());
         self.told.write(out);
     }
 
@@ -138,6 +159,7 @@ impl Keep for Branch {
             suspect_order,
             proofs,
             savepoints: names.into_iter().zip(positions.iter().copied()).collect(),
+            undone: from.pairs().collect(),
             told: Told::read(from),
         }
     }
