@@ -2,8 +2,11 @@
 //! calls that it may answer with.
 //!
 //! What was recorded lies in files beside the configuration, which names them and holds
-//! nothing else. A prompt is a template, and so is a value in it: here the one holds only
-//! names, and a name that occurs in no value, so that none is ever taken for a template.
+//! nothing else. promptfoo takes a prompt for a template, and looks for names in braces in each
+//! value of it, too; of a value it takes the space around it away. Here the prompt holds names
+//! alone. A word that occurs in no message stands in each of them between two signs that would
+//! begin something of a template, and at both ends; the prompt takes that word out again. So what
+//! is said to a model is what was recorded, to the byte.
 
 use std::fmt::Write as _;
 
@@ -92,15 +95,14 @@ impl Evaluation {
 
     /// The files of the evaluation, by their names.
     pub fn files(&self) -> Vec<(String, Vec<u8>)> {
-        let stem = self.stem();
-        let mut files: Vec<(String, Vec<u8>)> = self
-            .messages
-            .iter()
-            .zip(1..)
-            .map(|(message, number)| (file(number), message.text.clone().into_bytes()))
+        let guard = self.guard();
+        let messages = self.messages.iter().zip(1..);
+        let mut files: Vec<(String, Vec<u8>)> = messages
+            .clone()
+            .map(|(message, number)| (file(number), guarded(&message.text, &guard).into_bytes()))
             .collect();
-        let prompt = self.messages.iter().zip(1..).map(|(message, number)| {
-            let content = format!("{{{{ {stem}_{number} }}}}");
+        let prompt = messages.map(|(message, number)| {
+            let content = format!("{{{{ message_{number} | replace('{guard}', '') }}}}");
             json!({ "role": message.role.as_str(), "content": content })
         });
         let calls = |calls: &[Asking]| calls.iter().map(Asking::value).collect::<Value>();
@@ -108,7 +110,7 @@ impl Evaluation {
         files.extend([
             ("prompt.json".to_owned(), pretty(&prompt.collect())),
             ("calls.json".to_owned(), pretty(&calls)),
-            (CONFIG.to_owned(), self.config(&stem).into_bytes()),
+            (CONFIG.to_owned(), self.config().into_bytes()),
         ]);
         let fixed: [(&str, &[u8]); 3] = [
             (
@@ -125,21 +127,18 @@ impl Evaluation {
         files
     }
 
-    /// What the names of values begin with. It stands in none of them.
-    fn stem(&self) -> String {
-        let mut stem = "message".to_owned();
-        while self
-            .messages
-            .iter()
-            .any(|it| it.text.contains(&format!("{stem}_")))
-        {
-            stem.push('s');
+    /// A word that stands in no message. No end of it is a start of it: put into a text that
+    /// lacks it, it stands there as often as it was put there.
+    fn guard(&self) -> String {
+        let mut guard = "[-]".to_owned();
+        while self.messages.iter().any(|it| it.text.contains(&guard)) {
+            guard.insert(1, '-');
         }
-        stem
+        guard
     }
 
     /// The configuration. All in it is made here, or a slug.
-    fn config(&self, stem: &str) -> String {
+    fn config(&self) -> String {
         let mut text = format!(
             "# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json\n\
              description: \"{name}\"\n\
@@ -149,7 +148,7 @@ impl Evaluation {
             name = self.name
         );
         for (_, number) in self.messages.iter().zip(1..) {
-            let _ = writeln!(text, "      {stem}_{number}: file://{}", file(number));
+            let _ = writeln!(text, "      message_{number}: file://{}", file(number));
         }
         text.push_str("    assert:\n      - type: javascript\n        value: file://assert.cjs\n");
         text
@@ -161,6 +160,22 @@ pub const CONFIG: &str = "promptfooconfig.yaml";
 
 fn file(number: usize) -> String {
     format!("messages/{number:04}.txt")
+}
+
+/// A text in which nothing begins a template, and that neither begins nor ends with a space, once
+/// the guard is in it.
+fn guarded(text: &str, guard: &str) -> String {
+    let mut guarded = guard.to_owned();
+    let mut is_open = false;
+    for character in text.chars() {
+        if is_open && matches!(character, '{' | '%' | '#') {
+            guarded.push_str(guard);
+        }
+        guarded.push(character);
+        is_open = character == '{';
+    }
+    guarded.push_str(guard);
+    guarded
 }
 
 fn pretty(value: &Value) -> Vec<u8> {
@@ -198,18 +213,24 @@ mod tests {
     }
 
     #[test]
-    fn no_message_names_a_value() {
-        let hostile = "{{ message_1 }} {{messages_2}} {% raw %} {{ env.HOME }}";
-        let files = evaluation(&[(Role::User, hostile)]).files();
-        let of = |name: &str| {
-            let found = files.iter().find(|(other, _)| other == name).unwrap();
-            String::from_utf8(found.1.clone()).unwrap()
+    fn no_message_holds_a_template() {
+        let check = |text: &str, expected: &str| {
+            let files = evaluation(&[(Role::User, text)]).files();
+            let of = |name: &str| {
+                let found = files.iter().find(|(other, _)| other == name).unwrap();
+                String::from_utf8(found.1.clone()).unwrap()
+            };
+            let held = of("messages/0001.txt");
+            assert_eq!(held, expected);
+            let guard = held.split_inclusive(']').next().unwrap();
+            assert_eq!(held.replace(guard, ""), text);
+            let content = format!("\"{{{{ message_1 | replace('{guard}', '') }}}}\"");
+            assert!(of("prompt.json").contains(&content), "{content}");
         };
-        assert_eq!(of("messages/0001.txt"), hostile);
-        assert!(of("prompt.json").contains("\"{{ messagess_1 }}\""));
-        assert!(of(CONFIG).contains("\n      messagess_1: file://messages/0001.txt\n"));
-        for name in [CONFIG, "prompt.json"] {
-            assert!(!of(name).contains("raw"), "{name}");
-        }
+        check(" a {b}\n", "[-] a {b}\n[-]");
+        check("{{ message_1 }}", "[-]{[-]{ message_1 }}[-]");
+        check("{{{% raw", "[-]{[-]{[-]{[-]% raw[-]");
+        check("{# [-] [---", "[--]{[--]# [-] [---[--]");
+        check("[-] [--]-] {%", "[---][-] [--]-] {[---]%[---]");
     }
 }

@@ -1,7 +1,6 @@
 //! Turns of a model, kept as evaluations: what was recorded is data, and is had back as it was; an
 //! answer is judged by the calls that are known.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -9,7 +8,7 @@ use jukebox::model::{BlockKind, Body, Event, ModelBlock, Outcome};
 use serde_json::{Value, json};
 
 use super::cases::HOSTILE;
-use super::world::{Told, World, all_of, demo, tape};
+use super::world::{Told, World, all_of, call, demo, tape, tape_by};
 
 fn prompt(text: &str) -> Event {
     Event::new(Body::Prompt {
@@ -19,24 +18,31 @@ fn prompt(text: &str) -> Event {
     })
 }
 
-fn answer(text: &str, call: &str, told: &Told<'_>) -> Event {
-    let block = |kind, text: &str| ModelBlock {
+fn block(kind: BlockKind, text: &str) -> ModelBlock {
+    ModelBlock {
         kind,
         text: text.to_owned(),
         call: None,
         data: Value::Null,
-    };
+    }
+}
+
+fn answer(text: &str, call: &str, told: &Told<'_>) -> Event {
+    response(vec![
+        block(BlockKind::Thinking, "secret thoughts"),
+        block(BlockKind::Text, text),
+        ModelBlock {
+            call: Some(call.to_owned()),
+            data: told.arguments.clone(),
+            ..block(BlockKind::ToolCall, told.name)
+        },
+    ])
+}
+
+fn response(blocks: Vec<ModelBlock>) -> Event {
     Event::new(Body::ModelResponse {
         model: None,
-        blocks: vec![
-            block(BlockKind::Thinking, "secret thoughts"),
-            block(BlockKind::Text, text),
-            ModelBlock {
-                call: Some(call.to_owned()),
-                data: told.arguments.clone(),
-                ..block(BlockKind::ToolCall, told.name)
-            },
-        ],
+        blocks,
         stop: None,
         usage: None,
         outcome: Outcome::Ok,
@@ -61,19 +67,42 @@ fn said(world: &World, program: &str, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Reads the configuration as YAML, and each text as it stands in the file that it names.
-const READ_BACK: &str = "
-import json, sys, yaml
+/// What is no good as a value of a template, or at the end of one.
+const TEMPLATES: [&str; 4] = [
+    "{{ toString }} {{constructor}} {{ message_1 }} {{message_2}} {{ env.HOME }} {{ 1 + 1 }}",
+    "{% raw %} {% endraw %} {% include 'x' %} {# never closed {{{ {%- x -%}{{{{ [-] {[-]{ a }}",
+    "\u{feff} \u{a0}\n  spaces at both ends \u{2028}\n\n",
+    "file:///etc/hostname",
+];
+
+/// Reads the configuration as YAML, and renders the prompt as promptfoo does: a value is what
+/// stands in its file, without the space around it; names in braces in it are looked for among
+/// the values and what every object of JavaScript has; then the prompt is rendered, once.
+const READ_BACK: &str = r"
+import json, re, sys, yaml
 top = sys.argv[1]
 config = yaml.safe_load(open(top + '/promptfooconfig.yaml', encoding='utf-8'))
 test, = config['tests']
 named = lambda value: value.removeprefix('file://')
-texts = {name: open(top + '/' + named(value), newline='', encoding='utf-8').read()
+SPACE = '\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'
+INHERITED = ['toString', 'constructor', 'valueOf', 'hasOwnProperty', '__proto__']
+texts = {name: open(top + '/' + named(value), newline='', encoding='utf-8').read().strip(SPACE)
          for name, value in test['vars'].items()}
+for _ in range(5):
+    for name, text in texts.items():
+        found = re.search(r'\{\{\s*(\w+)\s*\}\}', text)
+        if found and found[1] in texts:
+            texts[name] = text.replace(found[0], texts[found[1]], 1)
+        elif found and found[1] in INHERITED:
+            texts[name] = text.replace(found[0], '[object Undefined]', 1)
+def rendered(template):
+    name, gone = re.fullmatch(r'''\{\{ (\w+) \| replace\('([^']*)', ''\) \}\}''', template).groups()
+    return texts[name].replace(gone, '')
 prompt, = config['prompts']
 prompt = json.load(open(top + '/' + named(prompt), encoding='utf-8'))
-print(json.dumps({'texts': texts, 'prompt': prompt, 'assert': test['assert'],
-                  'name': test['description'], 'keys': sorted(config)}))
+print(json.dumps({'said': [[message['role'], rendered(message['content'])] for message in prompt],
+                  'templates': [sign for sign in ['{{', '{%', '{#'] for text in texts.values() if sign in text],
+                  'assert': test['assert'], 'name': test['description'], 'keys': sorted(config)}))
 ";
 
 #[test]
@@ -87,12 +116,13 @@ fn whatever_was_recorded_is_had_back() {
     if !has_yaml {
         println!(
             "skipped: python3 has no yaml here; {} texts are not read back",
-            HOSTILE.len()
+            HOSTILE.len() + TEMPLATES.len()
         );
         return;
     }
     let world = World::new();
-    for (number, text) in HOSTILE.into_iter().enumerate() {
+    let texts = HOSTILE.into_iter().chain(TEMPLATES);
+    for (number, text) in texts.enumerate() {
         // Places are others in an evaluation: that is tested elsewhere.
         let text = text.replace("nobody-here", "nobody");
         let told = Told {
@@ -117,19 +147,9 @@ fn whatever_was_recorded_is_had_back() {
         assert_eq!(run.code, 0, "{text:?}: {}", run.error);
         let read = said(&world, "python3", &["-c", READ_BACK, &place]);
         let read: Value = serde_json::from_str(&read).unwrap();
-        let texts: BTreeMap<String, String> =
-            serde_json::from_value(read["texts"].clone()).unwrap();
-        let content = read["prompt"][0]["content"].as_str().unwrap();
-        let name = content
-            .strip_prefix("{{ ")
-            .unwrap()
-            .strip_suffix(" }}")
-            .unwrap();
-        assert_eq!(texts[name], text);
-        assert_eq!(texts.len(), 1);
-        // No text names a value, so that none is put into another.
-        assert!(!texts.values().any(|text| text.contains(name)));
-        assert_eq!(read["prompt"][0]["role"], "user");
+        assert_eq!(read["said"], json!([["user", text]]));
+        // Nor would anything be rendered that is put into a text.
+        assert_eq!(read["templates"], json!([]));
         assert_eq!(
             read["keys"],
             json!(["description", "prompts", "providers", "tests"])
@@ -161,7 +181,62 @@ fn whatever_was_recorded_is_had_back() {
             }
         }
     }
-    println!("{} texts were read back", HOSTILE.len());
+    println!("{} texts were read back", HOSTILE.len() + TEMPLATES.len());
+}
+
+#[test]
+fn promptfoo_itself_says_what_was_recorded() {
+    if !is_on_path("promptfoo") {
+        println!("skipped: there is no promptfoo here");
+        return;
+    }
+    let world = World::new();
+    let texts = HOSTILE.into_iter().chain(TEMPLATES);
+    let texts = texts.map(|text| text.replace("nobody-here", "nobody"));
+    let texts: Vec<String> = texts.collect();
+    let told = Told {
+        name: "Edit",
+        arguments: json!({"file_path": "a", "old_string": "x", "new_string": ""}),
+        said: "no",
+        exit: None,
+        outcome: Outcome::Failed,
+    };
+    let said = texts
+        .iter()
+        .enumerate()
+        .map(|(number, text)| match number % 2 {
+            0 => prompt(text),
+            _ => response(vec![block(BlockKind::Text, text)]),
+        });
+    let before: Vec<Event> = said.chain([answer("x", "c", &told)]).collect();
+    tape(&world, &[("a", "")], &before, &told);
+    let words = [
+        "export",
+        "run.jsonl@fail",
+        "--as",
+        "promptfoo",
+        "-o",
+        "case",
+    ];
+    let run = world.run(&words);
+    assert_eq!(run.code, 0, "{}", run.error);
+    let mut command = Command::new("promptfoo");
+    let config = "case/promptfooconfig.yaml";
+    world.settle(command.args(["eval", "--no-cache", "-c", config, "-o", "out.json"]));
+    command.env("PATH", std::env::var_os("PATH").unwrap());
+    command.env("PROMPTFOO_DISABLE_TELEMETRY", "1");
+    command.env("PROMPTFOO_DISABLE_UPDATE", "1");
+    // It says what it is asked.
+    command.env("JUKEBOX_PROVIDER", "echo");
+    let output = command.output().unwrap();
+    let report = std::fs::read(world.path("out.json"));
+    let report = report.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stdout)));
+    let report: Value = serde_json::from_slice(&report).unwrap();
+    let echo = report["results"]["results"][0]["response"]["output"].as_str();
+    let messages: Value = serde_json::from_str(echo.unwrap()).unwrap();
+    let messages = messages.as_array().unwrap().iter();
+    let echo: Vec<&str> = messages.map(|it| it["content"].as_str().unwrap()).collect();
+    assert_eq!(echo, texts);
 }
 
 /// Judges each answer by what lies in a directory.
@@ -189,7 +264,7 @@ fn an_answer_is_judged_by_the_calls_that_are_known() {
     // What was said before, and nothing of the turn itself; no thinking.
     let of = |number: u32| {
         let name = format!("messages/{number:04}.txt");
-        String::from_utf8_lossy(&files[Path::new(&name)]).into_owned()
+        String::from_utf8_lossy(&files[Path::new(&name)]).replace("[-]", "")
     };
     assert!(of(1).starts_with("With a discount of 10"), "{}", of(1));
     assert!(of(2).contains(r#"{"tool":"Bash","arguments":{"command":"sh tests/run.sh"}}"#));
@@ -259,6 +334,20 @@ fn what_a_fork_did_right_is_wanted() {
         let answers = [right.as_str(), "I would rather not."];
         assert_eq!(judged(&world, "case", &answers), [true, false]);
     }
+    // What its next answer asked for, nobody altered.
+    world.put(
+        "answers.jsonl",
+        r#"{"response":"And less.","calls":[{"name":"Edit","args":{"path":"src/cart.awk","old_string":"total < 100","new_string":"total < 90"}}]}"#,
+    );
+    let how = ["--response", "better.txt", "--then", "script:answers.jsonl"];
+    let run = world.run(&[&["fork", &place, "-o", "two.jsonl"][..], &how].concat());
+    assert!(run.code < 2, "{}", run.error);
+    let run = world.run(&["export", "two.jsonl@16", "--as", "promptfoo", "-o", "two"]);
+    assert_eq!(run.code, 0, "{}", run.error);
+    let run = world.run(&["export", "two.jsonl@18", "--as", "promptfoo", "-o", "none"]);
+    assert_eq!(run.code, 2, "{}", run.output);
+    let why = "step 18 asked for no call that failed";
+    assert!(run.error.contains(why), "{}", run.error);
     // A turn of which nothing is known to be wrong or right is no evaluation.
     let place = format!("{}@4", demo("bug-hunt.jsonl"));
     let run = world.run(&["export", &place, "--as", "promptfoo", "-o", "none"]);
@@ -269,4 +358,55 @@ fn what_a_fork_did_right_is_wanted() {
         run.error
     );
     assert!(!world.path("none").exists());
+}
+
+#[test]
+fn a_turn_is_that_of_its_agent() {
+    let world = World::new();
+    let failed = |old: &str| Told {
+        name: "Edit",
+        arguments: json!({"file_path": "a", "old_string": old, "new_string": ""}),
+        said: "no",
+        exit: None,
+        outcome: Outcome::Failed,
+    };
+    let (own, other) = (failed("own"), failed("other"));
+    let by_other = |mut event: Event| {
+        event.head.agent = Some("a1".to_owned());
+        event
+    };
+    let start = Event::new(Body::AgentStart {
+        name: "explore".to_owned(),
+    });
+    let mut events = vec![prompt("What the agent is asked.")];
+    let told = [
+        start,
+        prompt("Another is asked."),
+        answer("Another.", "s", &other),
+    ];
+    events.extend(told.map(by_other));
+    events.extend(call("s", &other).map(by_other));
+    events.push(answer("Its own.", "c", &own));
+    events.push(by_other(response(vec![block(BlockKind::Text, "More.")])));
+    events.extend(call("c", &own));
+    tape_by(&world, None, &[("a", "x")], &events);
+    let run = world.run(&["export", "run.jsonl", "--as", "promptfoo", "-o", "case"]);
+    assert_eq!(run.code, 0, "{}", run.error);
+    let files = all_of(&world.path("case"));
+    let calls: Value = serde_json::from_slice(&files[Path::new("calls.json")]).unwrap();
+    let own = json!({"tool": "Edit", "arguments": own.arguments});
+    assert_eq!(calls["must_not"], json!([own]));
+    let said = files
+        .iter()
+        .filter(|(path, _)| path.starts_with("messages"));
+    let said: Vec<&[u8]> = said.map(|(_, text)| text.as_slice()).collect();
+    assert_eq!(said, [b"[-]What the agent is asked.[-]"]);
+    // The turn of the other means what that asked for.
+    let run = world.run(&["export", "run.jsonl@4", "--as", "promptfoo", "-o", "other"]);
+    assert_eq!(run.code, 0, "{}", run.error);
+    let calls = std::fs::read_to_string(world.path("other/calls.json")).unwrap();
+    assert!(
+        calls.contains("\"other\"") && !calls.contains("\"own\""),
+        "{calls}"
+    );
 }

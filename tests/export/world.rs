@@ -104,7 +104,18 @@ pub(crate) fn tape(
     before: &[Event],
     told: &Told<'_>,
 ) {
+    tape_by(world, None, files, &[before, &call("c", told)].concat());
+}
+
+/// A tape by hand of an agent: files, then events.
+pub(crate) fn tape_by(
+    world: &World,
+    agent: Option<&str>,
+    files: &[(impl AsRef<[u8]>, impl AsRef<[u8]>)],
+    events: &[Event],
+) {
     let header = Header {
+        agent: agent.map(str::to_owned),
         root: Some("/home/nobody-here/app".to_owned()),
         ..Header::default()
     };
@@ -120,11 +131,8 @@ pub(crate) fn tape(
         recorder.append(Event::new(Body::File(seen))).unwrap();
     }
     recorder.snapshot(SnapshotReason::Start).unwrap();
-    for event in before {
+    for event in events {
         recorder.append(event.clone()).unwrap();
-    }
-    for event in call("c", told) {
-        recorder.append(event).unwrap();
     }
     recorder.close(Outcome::Failed).unwrap();
 }
