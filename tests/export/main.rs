@@ -7,6 +7,7 @@
     reason = "a test that cannot go on has failed, and one that is skipped says so"
 )]
 
+mod around;
 mod cases;
 mod checks;
 mod evaluations;

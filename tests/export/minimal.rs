@@ -179,6 +179,30 @@ fn when_the_time_is_up_the_smallest_so_far_is_kept() {
     assert_eq!(verdicts(&report), ["reproduces"], "{report:#}");
 }
 
+/// It takes the two seconds that a try may take in any case.
+#[test]
+fn a_try_that_does_not_end_is_none_that_fails_so() {
+    let world = World::new();
+    let told = Told {
+        name: "Bash",
+        arguments: json!({"command": "test -e f || sleep 600; echo failed; exit 3"}),
+        said: "failed\n",
+        exit: Some(3),
+        outcome: Outcome::Failed,
+    };
+    tape(&world, &[("f", b"\0")], &[], &told);
+    let words = ["-o", "case", "--budget", "30s", "--json"];
+    let Some(run) = export(&world, "run.jsonl@fail", &words) else {
+        return;
+    };
+    assert_eq!(run.code, 0, "{}", run.error);
+    let report: Value = serde_json::from_str(&run.output).unwrap();
+    assert_eq!(
+        (&report["files"], &report["minimal"]["least"]),
+        (&json!(1), &json!(true))
+    );
+}
+
 #[test]
 fn whoever_stops_it_gets_nothing() {
     let world = World::new();

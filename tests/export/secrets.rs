@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use jukebox::model::{Body, Event, Outcome};
-use serde_json::json;
+use jukebox::model::{Body, Event, FileChange, FileOp, Outcome, TapePath};
+use serde_json::{Value, json};
 
 use super::world::{Told, World, all_of, tape, verdicts};
 
@@ -125,6 +125,45 @@ fn what_the_user_calls_a_secret_is_one() {
     if let Some((_, report)) = world.test(&["case"]) {
         assert_eq!(verdicts(&report), ["reproduces"], "{report:#}");
     }
+}
+
+#[test]
+fn what_an_agent_had_read_and_where_links_lead_tell_no_secret() {
+    let world = World::new();
+    let name = format!("{TOKEN}.txt");
+    let told = Told {
+        name: "Edit",
+        arguments: json!({
+            "file_path": format!("/home/nobody-here/app/{name}"),
+            "old_string": "there",
+            "new_string": "x",
+        }),
+        said: "<tool_use_error>File has not been read yet. Read it first.</tool_use_error>",
+        exit: None,
+        outcome: Outcome::Failed,
+    };
+    let link = Event::new(Body::File(FileChange::new(
+        FileOp::Symlink {
+            target: format!("/home/nobody-here/app/{name}").into_bytes(),
+        },
+        TapePath::new("link").unwrap(),
+    )));
+    tape(&world, &[(name.as_str(), "there")], &[link], &told);
+    let run = world.run(&["export", "run.jsonl@fail", "--files", "all", "-o", "case"]);
+    assert_eq!(run.code, 0, "{}", run.error);
+    for (path, bytes) in all_of(&world.path("case")) {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("ghp_"), "{}: {text}", path.display());
+        assert!(!text.contains("nobody-here"), "{}: {text}", path.display());
+    }
+    let manifest = std::fs::read(world.path("case/case.json")).unwrap();
+    let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    let seen = json!([{"path": "[REDACTED:1].txt", "seen": null}]);
+    assert_eq!(manifest["session"], seen);
+    let link = &manifest["files"].as_array().unwrap()[1];
+    assert_eq!(link["target"], "/workspace/[REDACTED:1].txt");
+    let (_, report) = world.test(&["case"]).unwrap();
+    assert_eq!(verdicts(&report), ["reproduces"], "{report:#}");
 }
 
 #[test]
