@@ -2,13 +2,14 @@
 //! and what is left behind, which is nothing.
 
 use std::fs::{self, Permissions};
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::recorder::{check_whole, events};
@@ -291,6 +292,28 @@ fn a_command_that_is_killed_is_recorded_as_far_as_it_went() {
         "quarter\n"
     );
     check_nothing_left(&world, "echo quarter");
+}
+
+#[test]
+fn a_signal_before_the_command_has_begun_commits_nothing() {
+    let Some(world) = world() else { return };
+    for _ in 0..5 {
+        let mut child = begin(&world, "--commit", "echo half > a");
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        assert!(line.contains("recording to"), "{line}");
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        let code = child.wait().unwrap().code();
+        said.read_to_string(&mut line).unwrap();
+        // Where it came too late, it was not heeded.
+        let expected = if world.path("a").exists() { 0 } else { 130 };
+        assert_eq!(code, Some(expected), "{line}");
+        check_whole(&world, TAPE);
+        check_nothing_left(&world, "echo half");
+        fs::remove_file(world.path(TAPE)).unwrap();
+        let _was_committed = fs::remove_file(world.path("a"));
+    }
 }
 
 #[test]

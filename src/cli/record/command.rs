@@ -127,7 +127,9 @@ impl End {
     pub(super) fn in_words(self, exit: &Exit, is_broken_off: bool) -> &'static str {
         match self {
             Self::Real => "and what it wrote stays",
-            Self::Commit if came_to_its_end(exit) => "and its changes are committed",
+            Self::Commit if !is_broken_off && came_to_its_end(exit) => {
+                "and its changes are committed"
+            }
             Self::Ask if !is_broken_off => "then its changes are shown, and you are asked",
             Self::Commit | Self::RollBack | Self::Ask => "and its changes are rolled back",
         }
@@ -203,6 +205,11 @@ impl CommandArgs {
                 ControlFlow::Continue(())
             }
         };
+        if interrupt.is_asked() {
+            run.roll_back()?;
+            warn("interrupted before the command was started: nothing was run");
+            return Ok(broken_off(&interrupt, OURS));
+        }
         let exit = if self.open {
             on_screen.exec(&mut run, &tape, around, &interrupt, &mut sink)?
         } else {
@@ -227,18 +234,21 @@ impl CommandArgs {
             self.models.tell(&report);
         }
         let finished = finish(run, end, &exit, &interrupt, out);
-        let code = match finished {
-            // It may not know that it did not get the answers of the tape.
-            Ok(()) if !report.divergences.is_empty() => exit.status.code().max(1),
-            Ok(()) => exit.status.code(),
+        // It may not know that it did not get the answers of the tape.
+        let code = match exit.status.code() {
+            code if report.divergences.is_empty() => code,
+            code => code.max(1),
+        };
+        Ok(match finished {
+            Ok(Finished::Committed) => {
+                let _too_late = interrupt.take();
+                Answer::Ended(code)
+            }
+            Ok(Finished::Otherwise) => broken_off(&interrupt, code),
             Err((line, code)) => {
                 warn(&line);
-                code
+                broken_off(&interrupt, code)
             }
-        };
-        Ok(match interrupt.take() {
-            Some(signal) => Answer::signal(signal),
-            None => Answer::Ended(code),
         })
     }
 
@@ -318,6 +328,22 @@ fn new_tape(workspace: &Path, now: SystemTime) -> PathBuf {
     tapes.join(free.unwrap_or(name))
 }
 
+/// What a run ends with that may have been interrupted.
+fn broken_off(interrupt: &Interrupt, code: u8) -> Answer {
+    match interrupt.take() {
+        Some(signal) => Answer::signal(signal),
+        None => Answer::Ended(code),
+    }
+}
+
+/// What became of the changes.
+enum Finished {
+    /// A signal came too late to be heeded.
+    Committed,
+    /// They were dropped, or were real from the start.
+    Otherwise,
+}
+
 /// Commits or rolls back. An error is a line and the code to end with.
 fn finish(
     mut run: CommandRun,
@@ -325,7 +351,7 @@ fn finish(
     exit: &Exit,
     interrupt: &Interrupt,
     out: &mut Output,
-) -> Result<(), (String, u8)> {
+) -> Result<Finished, (String, u8)> {
     let failed = |error: CommandError| {
         (
             Failure::from(error).line().unwrap_or_default().to_owned(),
@@ -333,16 +359,23 @@ fn finish(
         )
     };
     match end {
-        End::Real => return run.roll_back().map_err(failed),
+        End::Real => {
+            run.roll_back().map_err(failed)?;
+            return Ok(Finished::Otherwise);
+        }
         End::RollBack => {
             run.roll_back().map_err(failed)?;
             warn("rolled back: the workspace is as it was");
-            return Ok(());
+            return Ok(Finished::Otherwise);
         }
-        End::Commit if !came_to_its_end(exit) => {
+        End::Commit if interrupt.is_asked() || !came_to_its_end(exit) => {
             run.roll_back().map_err(failed)?;
-            warn("the command did not come to its own end: rolled back");
-            return Ok(());
+            warn(if came_to_its_end(exit) {
+                "interrupted as the command ended: rolled back"
+            } else {
+                "the command did not come to its own end: rolled back"
+            });
+            return Ok(Finished::Otherwise);
         }
         End::Commit | End::Ask => {}
     }
@@ -360,7 +393,7 @@ fn finish(
         if !is_agreed {
             run.roll_back().map_err(failed)?;
             warn("rolled back: the workspace is as it was");
-            return Ok(());
+            return Ok(Finished::Otherwise);
         }
     }
     match run.commit() {
@@ -376,13 +409,13 @@ fn finish(
                 );
                 Err((line, OURS))
             } else if done.late.is_empty() {
-                Ok(())
+                Ok(Finished::Committed)
             } else {
                 let line = "somebody wrote while it was committed; theirs stands, see above";
                 Err((line.to_owned(), 1))
             }
         }
-        Ok(None) => Ok(()),
+        Ok(None) => Ok(Finished::Committed),
         Err(found) => Err(kept(Some(found), out)),
     }
 }
