@@ -72,6 +72,8 @@ mod prepare;
 mod settle;
 
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -87,11 +89,18 @@ use fs::Fs;
 use prepare::Prepared;
 use settle::KindGuard;
 
+/// So long a commit waits for another process that is at it: most take milliseconds, and what
+/// waits has nobody else to try again for it.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two looks whether the other one is done.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// A directory in which changes are committed.
 pub struct Workspace {
     fs: Box<dyn Fs>,
     guard: KindGuard,
     is_locked: bool,
+    patience: Duration,
 }
 
 /// What a commit would do.
@@ -153,6 +162,7 @@ impl Workspace {
             fs,
             guard,
             is_locked: false,
+            patience: PATIENCE,
         }
     }
 
@@ -250,6 +260,7 @@ impl Workspace {
         commit::commit(&*self.fs, prepared, self.guard)
     }
 
+    /// Locks the workspace. Somebody else's commit is waited for, but not for ever.
     fn lock(&mut self) -> Result<(), TransactionError> {
         if self.is_locked {
             return Ok(());
@@ -260,12 +271,18 @@ impl Workspace {
         if !is_usable(found.map_err(TransactionError::Prepare)?) {
             return Err(TransactionError::State);
         }
-        let taken = commit::make_state(&*self.fs).and_then(|()| self.fs.lock(layout::LOCK));
-        self.is_locked = taken.map_err(TransactionError::Prepare)?;
-        if self.is_locked {
-            Ok(())
-        } else {
-            Err(TransactionError::Locked)
+        commit::make_state(&*self.fs).map_err(TransactionError::Prepare)?;
+        let began = Instant::now();
+        loop {
+            let taken = self.fs.lock(layout::LOCK);
+            self.is_locked = taken.map_err(TransactionError::Prepare)?;
+            if self.is_locked {
+                return Ok(());
+            }
+            if began.elapsed() >= self.patience {
+                return Err(TransactionError::Locked);
+            }
+            thread::sleep(LOOK);
         }
     }
 }

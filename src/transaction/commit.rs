@@ -141,7 +141,7 @@ fn stage(fs: &dyn Fs, prepared: &Prepared) -> io::Result<Result<Journal, Conflic
     }))
 }
 
-/// `.jukebox` and what must be in it.
+/// `.jukebox` and what must be in it. Another process may be making it, too.
 pub(super) fn make_state(fs: &dyn Fs) -> io::Result<()> {
     let directories = [
         layout::STATE,
@@ -151,13 +151,20 @@ pub(super) fn make_state(fs: &dyn Fs) -> io::Result<()> {
     ];
     for directory in directories {
         if fs.look(directory)?.is_none() {
-            fs.make_directory(directory)?;
+            unless_there(fs.make_directory(directory))?;
         }
     }
     if fs.look(layout::IGNORE)?.is_none() {
-        fs.create(layout::IGNORE, &mut &b"*\n"[..], 0o600)?;
+        unless_there(fs.create(layout::IGNORE, &mut &b"*\n"[..], 0o600))?;
     }
     Ok(())
+}
+
+fn unless_there(made: io::Result<()>) -> io::Result<()> {
+    match made {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
 }
 
 /// Gives what a change takes away a second name; `false`: it is no longer what was checked.
@@ -278,10 +285,7 @@ fn decide(fs: &dyn Fs, journal: &Journal) -> Result<(), Undecided> {
 /// beside what it displaced.
 fn finish(fs: &dyn Fs, journal: &Journal) -> io::Result<()> {
     let kept = layout::below(&layout::displaced(journal.id), layout::JOURNAL);
-    match fs.add_name(layout::COMMIT, &kept) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        named => named?,
-    }
+    unless_there(fs.add_name(layout::COMMIT, &kept))?;
     fs.barrier()?;
     fs.remove(layout::COMMIT)?;
     fs.sync(layout::STATE)

@@ -4,8 +4,10 @@ use std::fs as std_fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -365,9 +367,33 @@ fn one_process_at_a_time_commits() {
     let first = plan(&Tree::new(), &tree([("a", file("x", 0o644))]));
     one.commit(&first).unwrap();
     let second = plan(&Tree::new(), &tree([("b", file("x", 0o644))]));
+    two.patience = Duration::ZERO;
     assert!(matches!(two.commit(&second), Err(TransactionError::Locked)));
     drop(one);
     two.commit(&second).unwrap();
+}
+
+#[test]
+fn a_commit_waits_for_another_one() {
+    let work = directory();
+    let mut one = Workspace::open(work.path()).unwrap();
+    let first = plan(&Tree::new(), &tree([("a", file("x", 0o644))]));
+    one.commit(&first).unwrap();
+    let (begins, begun) = mpsc::channel();
+    let other = work.path().to_owned();
+    let second = thread::spawn(move || {
+        let mut two = Workspace::open(&other).unwrap();
+        two.patience = Duration::from_mins(1);
+        begins.send(()).unwrap();
+        let plan = plan(&Tree::new(), &tree([("b", file("x", 0o644))]));
+        two.commit(&plan).unwrap();
+    });
+    begun.recv().unwrap();
+    // The other one is to find it locked; should it come later, it has less to show.
+    thread::sleep(Duration::from_millis(50));
+    drop(one);
+    second.join().unwrap();
+    assert!(work.path().join("b").exists());
 }
 
 /// A small file system, as long as it lives.
