@@ -35,6 +35,15 @@ impl Abandoned {
         Ok(found)
     }
 
+    /// Throws those away in which no command was ever run.
+    pub(super) fn sweep(directory: &Path) -> io::Result<()> {
+        let found = Self::find(directory)?.into_iter();
+        for unused in found.filter(|it| layers::is_unused(&it.path)) {
+            unused.remove()?;
+        }
+        Ok(())
+    }
+
     /// `None`: it has an owner, or is no sandbox.
     fn take(path: PathBuf) -> Option<Self> {
         let lock = File::open(path.join(layers::LOCK)).ok()?;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! ID/lock          held while the sandbox is there
+//! ID/unused        an empty file, there until the first command is run
 //! ID/stack         the numbers of the layers that count, the lowest first
 //! ID/nothing       an empty file, shown in place of what is hidden
 //! ID/root          where the helper puts the tree that commands see; empty for all others
@@ -14,6 +15,10 @@
 //! ID/origin        and what it was copied from, as JSON; not there while that changes
 //! ```
 //!
+//! Where nobody holds the lock, the sandbox was cut off. One that is still unused holds nothing
+//! that anybody could miss, and goes when the next one is made beside it; any other stays until
+//! somebody asks for its end.
+//!
 //! Numbers only grow: the kernel refuses a layer that was once mounted in a hurry.
 
 use std::fs::{self, DirBuilder, File};
@@ -23,6 +28,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, Uid, flock, mknodat};
 
+use super::abandoned::Abandoned;
 use super::error::SandboxError;
 use crate::model::STATE_DIRECTORY;
 
@@ -31,6 +37,7 @@ const SANDBOXES: &str = "sandboxes";
 /// Names in the directory of a sandbox.
 pub(super) const LOCK: &str = "lock";
 const STACK: &str = "stack";
+const UNUSED: &str = "unused";
 
 /// The directory of a sandbox's layers. Dropping it removes it.
 #[derive(Debug)]
@@ -42,6 +49,7 @@ pub(super) struct Layers {
     /// What looks as if it was not there, below the workspace.
     unseen: Vec<PathBuf>,
     is_kept: bool,
+    is_used: bool,
     _lock: File,
 }
 
@@ -58,12 +66,18 @@ impl Layers {
         };
         // No link is followed to what lies in it.
         let parent = fs::canonicalize(&parent).map_err(SandboxError::layer(&parent))?;
+        // Whoever cannot remove what others left can work beside it.
+        let _ = Abandoned::sweep(&parent);
         let made = tempfile::Builder::new().prefix("").tempdir_in(&parent);
         let directory = made.map_err(SandboxError::layer(&parent))?;
         let path = directory.path().to_owned();
         let prepare = || {
-            let lock = File::create_new(path.join(LOCK))?;
+            // Nobody sees it under its name and not held.
+            let new = path.join("lock.new");
+            let lock = File::create_new(&new)?;
             flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+            File::create_new(path.join(UNUSED))?;
+            fs::rename(new, path.join(LOCK))?;
             let nothing = File::create_new(path.join("nothing"))?;
             nothing.set_permissions(fs::Permissions::from_mode(0o444))?;
             for name in ["root", "base", "home"] {
@@ -78,8 +92,19 @@ impl Layers {
             next: 0,
             unseen: unseen.to_vec(),
             is_kept: false,
+            is_used: false,
             _lock: lock,
         })
+    }
+
+    /// From now on somebody may miss what is in them.
+    pub(super) fn use_them(&mut self) -> Result<(), SandboxError> {
+        if !self.is_used {
+            let path = self.path.join(UNUSED);
+            fs::remove_file(&path).map_err(SandboxError::layer(&path))?;
+            self.is_used = true;
+        }
+        Ok(())
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -185,6 +210,11 @@ fn write_stack(path: &Path, stack: &[u32]) -> io::Result<()> {
     let new = path.join("stack.new");
     fs::write(&new, lines.join("\n"))?;
     fs::rename(new, path.join(STACK))
+}
+
+/// Whether no command was ever run in the sandbox of these layers.
+pub(super) fn is_unused(path: &Path) -> bool {
+    path.join(UNUSED).exists()
 }
 
 /// The layers that count in a directory of layers.

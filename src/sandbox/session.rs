@@ -180,6 +180,7 @@ impl Sandbox {
         if command.arguments.is_empty() {
             return Err(SandboxError::NoCommand);
         }
+        self.layers.use_them()?;
         let nothing =
             rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         let nothing = nothing.map_err(|error| SandboxError::Talk(error.into()))?;

@@ -8,6 +8,7 @@ use super::world::{World, say};
 as_root_and_as_user!(
     a_command_changes_nothing_real,
     what_was_abandoned_can_be_looked_at_and_thrown_away,
+    what_was_cut_off_before_a_command_ran_goes_with_the_next_start,
     modes_and_links_are_told_to_the_bit,
     what_was_put_in_the_place_of_a_file_is_not_read,
 );
@@ -97,6 +98,22 @@ fn what_was_put_in_the_place_of_a_file_is_not_read() {
     for opened in opened {
         assert!(jukebox::sandbox::is_gone(&opened.unwrap_err()));
     }
+}
+
+fn what_was_cut_off_before_a_command_ran_goes_with_the_next_start() {
+    let world = World::new(&[("a", "A")]);
+    let unused = world.start().abandon();
+    let mut used = world.start();
+    say(&mut used, "rm a");
+    let used = used.abandon();
+    let running = world.start();
+    assert!(!unused.exists());
+    assert!(used.exists() && running.layers().exists());
+    let next = world.start();
+    assert!(running.layers().exists() && next.layers().exists());
+    let found = Abandoned::find(&sandboxes_of(&world.workspace())).unwrap();
+    let found: Vec<_> = found.iter().map(Abandoned::path).collect();
+    assert_eq!(found, [used.as_path()]);
 }
 
 fn what_was_abandoned_can_be_looked_at_and_thrown_away() {
