@@ -17,6 +17,7 @@ as_root_and_as_user!(
     what_cannot_be_kept_refuses_the_commit_by_its_name,
     a_commit_of_more_files_than_can_be_open_at_once,
     who_cannot_begin_leaves_nothing,
+    a_transaction_whose_id_nobody_hears_of_is_none,
     a_commit_is_undone_by_its_id_while_it_is_the_last,
 );
 
@@ -300,6 +301,15 @@ fn who_cannot_begin_leaves_nothing() {
     fs::set_permissions(world.path("run/jukebox"), fs::Permissions::from_mode(0o700)).unwrap();
     world.nothing_is_left();
     assert_eq!(world.begin("").len(), 12);
+}
+
+fn a_transaction_whose_id_nobody_hears_of_is_none() {
+    let world = World::new(&[("a", "A")]);
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = world.command(who::program());
+    command.args(["txn", "begin", "--dir", "W"]).stdout(full);
+    assert_eq!(command.status().unwrap().code(), Some(4));
+    world.nothing_is_left();
 }
 
 fn a_commit_is_undone_by_its_id_while_it_is_the_last() {

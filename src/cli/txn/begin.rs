@@ -9,7 +9,7 @@ use super::super::configuration::ConfigArgs;
 use super::super::environment::Environment;
 use super::super::failure::{Answer, Failure};
 use super::super::output::{Output, Style};
-use crate::debugger::{Backend, HoldBegin, Isolation, begin_transaction};
+use crate::debugger::{Backend, HeldTransaction, HoldBegin, Isolation, begin_transaction};
 use crate::text::SafeText;
 
 /// Begin a transaction, and print its id
@@ -107,7 +107,13 @@ impl Args {
             surroundings,
             redacting,
         })?;
-        out.line(Style::Plain, &SafeText::line(&id))?;
+        let printed = out.line(Style::Plain, &SafeText::line(&id));
+        if let Err(error) = printed.and_then(|()| out.flush()) {
+            // Nobody knows its id: nobody would ever end it.
+            let registry = super::registry(around)?;
+            HeldTransaction::find(&registry, &id)?.roll_back(None)?;
+            return Err(error.into());
+        }
         Ok(Answer::Yes)
     }
 }
