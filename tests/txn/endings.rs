@@ -259,6 +259,12 @@ fn what_cannot_be_kept_refuses_the_commit_by_its_name() {
         assert!(refused.err.contains(path), "{}", refused.err);
         assert!(refused.err.contains(refusal), "{}", refused.err);
         assert_eq!(world.read("a"), "A");
+        let preview = world.txn(&format!("diff {id} --json"));
+        assert_eq!(preview.code, 0, "{}", preview.err);
+        let preview: serde_json::Value = serde_json::from_str(&preview.out).unwrap();
+        let why = preview["refused"].as_str().unwrap();
+        assert!(why.contains(refusal), "{why}");
+        assert_eq!(preview["changes"][0]["path"], "a");
         assert_eq!(world.txn(&format!("rollback {id}")).code, 0);
     }
     fs::remove_file(workspace.join("pipe")).unwrap();

@@ -8,7 +8,9 @@ use super::super::environment::Environment;
 use super::super::failure::{Answer, Failure};
 use super::super::fields;
 use super::super::output::{Output, warn};
-use crate::debugger::{Patch, PatchForm, Proposed, proposed_patch};
+use crate::debugger::{
+    HoldError, OpenTransactionError, Patch, PatchForm, Proposed, TransactionError, proposed_patch,
+};
 use crate::text::SafeText;
 
 /// Show what a commit would change, as a unified diff that `git apply` accepts
@@ -28,8 +30,9 @@ can hold, such as an empty directory, is in the JSON only. Effects are listed be
 terminal, else on standard error.
 
 JSON, one object: id, directory, changes (path, change, before, after, added, removed, patch, remarks),
-conflicts (path, base, ours, theirs): what others changed meanwhile. What a path is: null, or
-type, blob, len, mode, target. effects: as of `jukebox effects`.";
+conflicts (path, base, ours, theirs): what others changed meanwhile; refused: why it cannot be
+committed at all, or null. What a path is: null, or type, blob, len, mode, target. effects: as of
+`jukebox effects`.";
 
 impl Args {
     pub(super) fn run(&self, around: &Environment, out: &mut Output) -> Result<Answer, Failure> {
@@ -43,7 +46,13 @@ impl Args {
             PatchForm::Armoured
         };
         if self.json {
-            let conflicts = held.preview()?.conflicts;
+            let (conflicts, refused) = match held.preview() {
+                Ok(preview) => (preview.conflicts, None),
+                Err(HoldError::Open(OpenTransactionError::Transaction(
+                    refused @ TransactionError::Refused { .. },
+                ))) => (Vec::new(), Some(refused.to_string())),
+                Err(error) => return Err(error.into()),
+            };
             let changes = proposed.iter().map(|it| {
                 let patch = proposed_patch(it, workspace, form);
                 object(it, &patch)
@@ -53,6 +62,7 @@ impl Args {
                 "directory": workspace.to_string_lossy(),
                 "changes": changes.collect::<Value>(),
                 "conflicts": change::conflicts(&conflicts),
+                "refused": refused,
                 "effects": ledger.iter().map(fields::effect).collect::<Value>(),
             }))?;
             return Ok(Answer::Yes);
