@@ -53,6 +53,24 @@ fn say_everything(recorder: &mut Recorder) {
 }
 
 #[test]
+fn a_damaged_tape_loses_its_secrets_too() {
+    const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let world = World::new(&[]);
+    let tape = concat!(env!("CARGO_MANIFEST_DIR"), "/demo-tapes/damaged.jsonl");
+    let leaky = fs::read_to_string(tape).unwrap();
+    let leaky = leaky.replacen("friendlier", TOKEN, 1);
+    fs::write(world.path("run.jsonl"), leaky).unwrap();
+    let run = world.run(&["redact", "run.jsonl", "-o", "new.jsonl"]);
+    assert_eq!(run.code(), 0, "{}", run.stderr());
+    let left_out = "1 line could not be read, and what they held was left out";
+    assert!(run.stdout().contains(left_out), "{}", run.stdout());
+    let new = fs::read_to_string(world.path("new.jsonl")).unwrap();
+    assert!(!new.contains(TOKEN) && new.contains("[REDACTED:1]"));
+    let rows = |tape| world.run(&["log", tape, "--json"]).stdout().lines().count();
+    assert_eq!(rows("run.jsonl"), rows("new.jsonl"));
+}
+
+#[test]
 fn a_secret_of_the_environment_reaches_no_disk_in_any_encoding() {
     let world = World::new(&[]);
     fs::create_dir(world.path("w")).unwrap();

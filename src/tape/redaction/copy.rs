@@ -15,7 +15,9 @@ use serde_json::Value;
 
 use super::stream::{Name, stream_of};
 use super::{EventRedaction, Leak, PLACEHOLDERS, REDACTED, Redacting};
-use crate::model::{BlobHash, Body, Content, Event, FileChange, Kind, Progress, Seq, Tell};
+use crate::model::{
+    BlobHash, Body, Content, Event, FileChange, Kind, ProblemKind, Progress, Seq, Tell,
+};
 use crate::tape::compact::{count, remark, step};
 use crate::tape::recorder::remember;
 use crate::tape::wire::v1::{DirectoryEntry, decode_directory, decode_event, put_entry};
@@ -135,7 +137,7 @@ pub fn redact(
     let checked = written.and_then(|()| {
         recorder.sync()?;
         let new = Tape::open(path, &mut ())?;
-        check(tape, &new, redacting, tell)
+        check((tape, &new), copy.done.left_out, redacting, tell)
     });
     drop(recorder);
     match checked {
@@ -252,7 +254,7 @@ impl<'a> Copy<'a> {
                 let len = tape.record_len(position)?;
                 if len > 0 {
                     self.done.left_out += 1;
-                    recorder.carry(format!("{len} bytes that could not be read").as_bytes())?;
+                    recorder.carry(format!("could not be read: {len} bytes").as_bytes())?;
                 }
                 continue;
             };
@@ -444,8 +446,14 @@ impl Directories {
     }
 }
 
-/// The new tape is as sound as the old one, has the same events and steps, and no secret.
-fn check(old: &Tape, new: &Tape, redacting: &Redacting, tell: &mut Tell<'_>) -> Result<(), Halt> {
+/// The new tape is as sound as the old one, has the same events and steps, and no secret. In
+/// place of each line that was left out stands one that is no event.
+fn check(
+    (old, new): (&Tape, &Tape),
+    left_out: u32,
+    redacting: &Redacting,
+    tell: &mut Tell<'_>,
+) -> Result<(), Halt> {
     let before = verify(old.bytes.clone(), &mut |_| {
         std::ops::ControlFlow::Continue(())
     })?;
@@ -454,7 +462,11 @@ fn check(old: &Tape, new: &Tape, redacting: &Redacting, tell: &mut Tell<'_>) -> 
         std::ops::ControlFlow::Continue(())
     })?;
     for (kind, count) in count(&after.problems) {
-        if count > before.get(&kind).copied().unwrap_or_default() {
+        let known = match kind {
+            ProblemKind::NotJson => left_out as usize,
+            _ => before.get(&kind).copied().unwrap_or_default(),
+        };
+        if count > known {
             let first = after.problems.iter().find(|problem| problem.kind == kind);
             let first = first.map(ToString::to_string).unwrap_or_default();
             return Err(Halt::Wrong(format!("{}, {first}", kind.as_str())));
