@@ -2,7 +2,7 @@
 
 use regex::{Regex, RegexBuilder};
 
-use crate::model::Outcome;
+use crate::model::{Outcome, StepKind};
 
 /// The fields, as a person would type them.
 const FIELDS: &str = "tool: kind: status: path: agent: step:A..B file: re:";
@@ -109,7 +109,14 @@ impl Query {
         }
         match &**field {
             "tool" => self.tool = Some(lower),
-            "kind" => self.kind = Some(lower),
+            "kind" => {
+                let kinds = StepKind::ALL.map(StepKind::as_str);
+                if !kinds.contains(&&*lower) {
+                    let kinds = kinds.join(", ");
+                    return Err(refused(&format!("a kind is one of {kinds}")));
+                }
+                self.kind = Some(lower);
+            }
             "agent" => self.agent = Some(lower),
             "status" => {
                 if Outcome::parse(&lower).is_none() {
@@ -205,8 +212,9 @@ fn pattern(text: &str) -> Result<Regex, QueryError> {
     })
 }
 
+/// The steps that are meant; `None`: none can be.
 fn step_range(text: &str) -> Option<(u32, u32)> {
-    match text.split_once("..") {
+    let range = match text.split_once("..") {
         Some((from, to)) => {
             let from = if from.is_empty() {
                 0
@@ -218,10 +226,11 @@ fn step_range(text: &str) -> Option<(u32, u32)> {
             } else {
                 to.parse().ok()?
             };
-            Some((from, to))
+            (from, to)
         }
-        None => text.parse().ok().map(|step| (step, step)),
-    }
+        None => text.parse().ok().map(|step| (step, step))?,
+    };
+    Some(range).filter(|(from, to)| from <= to)
 }
 
 /// Splits a query at blanks, outside quotes, and each part into field and value. A quote
@@ -324,6 +333,11 @@ mod tests {
         check(
             "step:x",
             "`step:x` cannot be looked for: steps are 12, 10..40",
+        );
+        check("step:9..3", "`step:9..3` cannot be looked for: steps are");
+        check(
+            "kind:bash",
+            "`kind:bash` cannot be looked for: a kind is one of prompt, model, tool,",
         );
         check(
             "tool:",
