@@ -301,10 +301,13 @@ fn parse(arguments: impl IntoIterator<Item = OsString>, around: &Environment) ->
     })
 }
 
-/// A mistake in the arguments in one line: what clap says of it, without the usage.
+/// A mistake in the arguments in one line: what clap says of it, without the usage, and without
+/// its own word about the help.
 fn mistake(report: &str) -> String {
     let paragraphs = report.split("\n\n").map(str::trim);
-    let said = paragraphs.take_while(|paragraph| !paragraph.starts_with("Usage:"));
+    let said = paragraphs.take_while(|paragraph| {
+        !paragraph.starts_with("Usage:") && !paragraph.starts_with("For more information")
+    });
     let mut line = String::new();
     for paragraph in said {
         let words: Vec<&str> = paragraph.split_whitespace().collect();

@@ -271,7 +271,7 @@ fn print(done: &ExportedCase, named: StepNumber, out: &mut Output) -> Result<(),
     }
     let command = done.command();
     let line = if is_evaluation {
-        format!("`{command}` asks a model again")
+        format!("`{command}` asks the model again that JUKEBOX_PROVIDER names")
     } else {
         format!("`{command}` makes it again")
     };
@@ -348,10 +348,10 @@ impl From<CaseError> for Failure {
             }
             CaseError::Unusable { .. } => Self::unusable(error.to_string()),
             CaseError::Stopped => Self::stopped(),
-            CaseError::Io { ref source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-                Self::unusable(error.to_string())
-            }
-            CaseError::Io { .. } => Self::machine(error.to_string()),
+            CaseError::Missing(_) => Self::unusable(format!(
+                "{error}, and nothing was written: -o names a new directory in one that is there"
+            )),
+            CaseError::Io { .. } => Self::machine(format!("{error}; nothing was written")),
         }
     }
 }
@@ -361,7 +361,15 @@ impl From<ExportError> for Failure {
         let words;
         let hint = match &error {
             ExportError::Case(_) | ExportError::Read(_) | ExportError::Workbench(_) => "",
-            ExportError::NotFailed(_) => "; nothing was written: name one, such as TAPE@fail",
+            ExportError::NotFailed { first: None, .. } => {
+                "; nothing was written: no tool call of the run did, and --check-… keeps any"
+            }
+            ExportError::NotFailed {
+                first: Some(first), ..
+            } => {
+                words = format!("; nothing was written: name one, such as TAPE@{first}");
+                words.as_str()
+            }
             ExportError::Uncertain {
                 doubts,
                 lacks_files,

@@ -1,6 +1,6 @@
 //! `jukebox test`: test cases, made again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::failure::{Answer, Failure};
 use super::output::{Output, Style};
 use super::progress::ProgressLine;
 use super::replay::{leaf, print_leaves, workbench};
-use crate::debugger::{CaseRow, CaseStanding, TestCasesError, TestOptions, test_cases};
+use crate::debugger::{CaseError, CaseRow, CaseStanding, TestCasesError, TestOptions, test_cases};
 use crate::text::{SafeText, human};
 
 mod junit;
@@ -66,18 +66,28 @@ impl Args {
             jobs: self.jobs.map_or_else(cores, usize::from),
             workbench: workbench(around, self.timeout)?,
         };
+        if let Some(above) = self.junit.as_deref().and_then(Path::parent)
+            && !above.as_os_str().is_empty()
+            && !above.is_dir()
+        {
+            return Err(Failure::unusable(format!(
+                "there is no directory `{}` for the report; nothing was run",
+                above.display()
+            )));
+        }
         let mut line = ProgressLine::new("test", "cases", around);
         let rows = line.watch(|tell| test_cases(&options, tell))?;
-        if let Some(file) = &self.junit {
-            std::fs::write(file, junit::report(&rows)).map_err(|error| {
-                Failure::machine(format!("`{}`: {error}; the cases ran", file.display()))
-            })?;
-        }
         if self.json {
             out.json(&object(&rows))?;
         } else {
             let columns = out.has_terminal().then_some(around.columns);
             print(&rows, columns, out)?;
+        }
+        // Last: who has no report has the rows.
+        if let Some(file) = &self.junit {
+            std::fs::write(file, junit::report(&rows)).map_err(|error| {
+                Failure::machine(format!("`{}`: {error}; the cases ran", file.display()))
+            })?;
         }
         let is_fixed = |row: &CaseRow| matches!(row.standing, CaseStanding::Fixed);
         Ok(Answer::no_if(!rows.iter().all(is_fixed)))
@@ -87,6 +97,10 @@ impl Args {
 impl From<TestCasesError> for Failure {
     fn from(error: TestCasesError) -> Self {
         match error {
+            TestCasesError::Case(error @ (CaseError::Missing(_) | CaseError::NotACase(_))) => {
+                Self::unusable(format!("{error}; `jukebox export TAPE@fail` makes a case"))
+            }
+            TestCasesError::Case(error @ CaseError::Io { .. }) => Self::machine(error.to_string()),
             TestCasesError::Case(error) => error.into(),
             TestCasesError::Workbench(error) => error.into(),
             TestCasesError::Overlay(error) => Self::unusable(format!("{error}; nothing was run")),

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use super::bisect::Predicate;
 use super::replay::{CallRecord, Verdict};
-use super::{Debugger, Spot};
+use super::{Debugger, Direction, Spot};
 use crate::export::{Anonymous, Case, CaseVerdict, EVALUATION, Recorded, check};
 use crate::model::{BlobHash, Cursor, Outcome, StepKind, StepNumber, Tell};
 use crate::redact::{Redactor, RuleError, Rules};
@@ -117,8 +117,15 @@ pub struct CaseMeans {
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The step is no failed call, and none follows from it.
-    #[error("step {0} is no tool call that failed")]
-    NotFailed(StepNumber),
+    #[error("step {step} is no tool call that failed{}", in_words(*outcome))]
+    NotFailed {
+        /// The step.
+        step: StepNumber,
+        /// How it ended.
+        outcome: Outcome,
+        /// The first call of the run that failed, if any did.
+        first: Option<StepNumber>,
+    },
     /// What is to be asked after the call is asked of a tool call.
     #[error("step {0} is no tool call")]
     NoCall(StepNumber),
@@ -165,6 +172,16 @@ pub enum ExportError {
     /// It could not be written.
     #[error(transparent)]
     Case(#[from] crate::export::CaseError),
+}
+
+/// How a call ended that nobody can take for one that failed by itself; nothing of others.
+fn in_words(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Refused => ": it was refused, and never made",
+        Outcome::Interrupted => ": it was interrupted",
+        Outcome::Pending => ": it did not end",
+        Outcome::None | Outcome::Ok | Outcome::Failed => "",
+    }
 }
 
 /// A case that was written, or an evaluation.
@@ -276,7 +293,7 @@ impl Debugger {
         let line = self.line_of(spot);
         let (number, step) = self.call_of_case(line, spot, means)?;
         let record = self.recorded_call(step);
-        let not_failed = || ExportError::NotFailed(spot.step);
+        let not_failed = || self.not_failed(line, spot.step);
         match record.why_not() {
             Some(Verdict::NotAttempted(why)) => return Err(ExportError::NotMade(number, why)),
             Some(_) => return Err(not_failed()),
@@ -360,7 +377,7 @@ impl Debugger {
     ) -> Result<(StepNumber, u32), ExportError> {
         let Some(check) = &means.check else {
             let found = self.failed_calls(line, spot.step).into_iter().next();
-            return found.ok_or(ExportError::NotFailed(spot.step));
+            return found.ok_or_else(|| self.not_failed(line, spot.step));
         };
         let step = self.tape.index.step_on(line, spot.step);
         let entry = step.and_then(|step| Some((step, self.tape.index.steps.get(step)?)));
@@ -378,6 +395,23 @@ impl Debugger {
                 spot.step,
                 "what the file holds is not known",
             )),
+        }
+    }
+
+    fn not_failed(&self, line: u16, number: StepNumber) -> ExportError {
+        let index = &self.tape.index;
+        let entry = |number| index.steps.get(index.step_on(line, number)?);
+        let failed = |spot: &Spot| {
+            let entry = entry(spot.step);
+            entry.is_some_and(|it| it.kind == StepKind::Tool && it.outcome == Outcome::Failed)
+        };
+        let next = |from| self.next_failure(from, Direction::Forward);
+        let start = self.spot(line, StepNumber(0));
+        let first = std::iter::successors(next(start), |spot| next(*spot)).find(failed);
+        ExportError::NotFailed {
+            step: number,
+            outcome: entry(number).map_or(Outcome::None, |entry| entry.outcome),
+            first: first.map(|spot| spot.step),
         }
     }
 

@@ -214,16 +214,24 @@ fn verdict(case: &Case, answer: &Answer, leaves: Vec<Leaf>) -> CaseVerdict {
     if answer.outcome == Outcome::Ok {
         return CaseVerdict::Fixed;
     }
-    let is_without_program = answer.exit.is_some_and(|exit| NO_PROGRAM.contains(&exit));
-    if is_without_program && answer.exit != case.expected.exit {
-        let said = missing(&answer.output);
-        let said = said.map_or_else(String::new, |said| format!(": {said}"));
-        return CaseVerdict::Inconclusive(format!("a program is not here{said}"));
+    if let Some(why) = lacks_program(case, answer) {
+        return CaseVerdict::Inconclusive(why);
     }
     if answer.needs_network {
         return CaseVerdict::Inconclusive("it wanted the network, and there is none".to_owned());
     }
     CaseVerdict::Changed(leaves)
+}
+
+/// Why a call could not be made here, where a program of it is missing, and was not in the run.
+pub(super) fn lacks_program(case: &Case, answer: &Answer) -> Option<String> {
+    let exit = answer.exit.filter(|exit| NO_PROGRAM.contains(exit))?;
+    if case.expected.exit == Some(exit) {
+        return None;
+    }
+    let said = missing(&answer.output);
+    let said = said.map_or_else(String::new, |said| format!(": {said}"));
+    Some(format!("a program is not here{said}"))
 }
 
 /// The line that says that a program is missing; or the first that says anything.

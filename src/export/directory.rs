@@ -32,6 +32,9 @@ pub enum CaseError {
     /// There is something in its place.
     #[error("`{}` is there already", .0.display())]
     Exists(PathBuf),
+    /// It is not there.
+    #[error("there is no `{}`", .0.display())]
+    Missing(PathBuf),
     /// There is no case.
     #[error("`{}` holds no test case", .0.display())]
     NotACase(PathBuf),
@@ -58,7 +61,10 @@ pub enum CaseError {
 
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> CaseError {
     let path = path.to_owned();
-    move |source| CaseError::Io { path, source }
+    move |source| match source.kind() {
+        io::ErrorKind::NotFound => CaseError::Missing(path),
+        _ => CaseError::Io { path, source },
+    }
 }
 
 /// Where the contents of entries come from.

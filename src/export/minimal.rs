@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::case::{Case, CaseFile, CaseItem};
-use super::check::{Bench, CaseVerdict, check};
+use super::check::{Bench, CaseVerdict, check, lacks_program};
 use super::decisive::decisive;
 use super::directory::Contents;
 use super::needed::Touched;
@@ -216,6 +216,9 @@ impl<'a> Tries<'a> {
         match self.answer(&self.case.files) {
             Ok(Ok(answer)) if self.is_same(&answer) => Ok(()),
             Ok(Ok(answer)) => {
+                if let Some(why) = lacks_program(self.case, &answer) {
+                    return Err(MinimalError::NotReproduced(why));
+                }
                 let exit = answer
                     .exit
                     .map_or_else(String::new, |exit| format!(", exit code {exit}"));

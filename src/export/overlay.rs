@@ -20,6 +20,9 @@ const PERMISSIONS: u32 = 0o777;
 /// Sources could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum OverlayError {
+    /// It is not there.
+    #[error("there is no `{}`", .0.display())]
+    Missing(PathBuf),
     /// A path could not be read.
     #[error("`{}`: {source}", path.display())]
     Io {
@@ -31,6 +34,14 @@ pub enum OverlayError {
     /// There is too much of it.
     #[error("`{}` holds more than a gigabyte; name a smaller directory", .0.display())]
     TooLarge(PathBuf),
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> OverlayError {
+    let path = path.to_owned();
+    move |source| match source.kind() {
+        io::ErrorKind::NotFound => OverlayError::Missing(path),
+        _ => OverlayError::Io { path, source },
+    }
 }
 
 /// Reads a directory of sources: all but `.git`, what its `.gitignore`s name, and what is
@@ -65,10 +76,6 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn enter(&mut self, place: &Path, above: Option<&TapePath>) -> Result<(), OverlayError> {
-        let failed = |source| OverlayError::Io {
-            path: place.to_owned(),
-            source,
-        };
         let rules = place.join(".gitignore");
         if fs::symlink_metadata(&rules).is_ok_and(|found| found.is_file())
             && let Ok(text) = fs::read(&rules)
@@ -76,8 +83,8 @@ impl Walk<'_> {
             let above = above.map_or(&b""[..], TapePath::as_bytes);
             self.rules.take(above, &text);
         }
-        for entry in fs::read_dir(place).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
+        for entry in fs::read_dir(place).map_err(failed(place))? {
+            let entry = entry.map_err(failed(place))?;
             let name = entry.file_name();
             if name == ".git" || name == STATE_DIRECTORY {
                 continue;
@@ -96,23 +103,19 @@ impl Walk<'_> {
     }
 
     fn take(&mut self, place: &Path, path: TapePath) -> Result<(), OverlayError> {
-        let failed = |source| OverlayError::Io {
-            path: place.to_owned(),
-            source,
-        };
-        let found = fs::symlink_metadata(place).map_err(failed)?;
+        let found = fs::symlink_metadata(place).map_err(failed(place))?;
         let mode = Some(found.permissions().mode() & PERMISSIONS);
         let item = if found.is_dir() {
             let item = CaseItem::Directory;
             self.files.insert(path.clone(), CaseFile { mode, item });
             return self.enter(place, Some(&path));
         } else if found.is_symlink() {
-            let target = fs::read_link(place).map_err(failed)?;
+            let target = fs::read_link(place).map_err(failed(place))?;
             CaseItem::Link(target.as_os_str().as_bytes().to_vec())
         } else if found.is_file() {
             let left = self.left.checked_sub(found.len());
             self.left = left.ok_or_else(|| OverlayError::TooLarge(self.top.to_owned()))?;
-            CaseItem::File(Arc::from(fs::read(place).map_err(failed)?))
+            CaseItem::File(Arc::from(fs::read(place).map_err(failed(place))?))
         } else {
             return Ok(());
         };

@@ -4,33 +4,10 @@
 
 use std::fs::{self, File};
 
-use jukebox::model::{Body, Event, FileChange, FileOp, Outcome, Scope, TapePath};
+use jukebox::model::{Body, Event, FileChange, FileOp, Header, Outcome, Scope, TapePath};
 use serde_json::{Value, json};
 
-use super::world::{Told, World, call, tape, tape_by, verdicts};
-
-fn ran<'a>(command: &str, said: &'a str, exit: i32) -> Told<'a> {
-    Told {
-        name: "Bash",
-        arguments: json!({ "command": command }),
-        said,
-        exit: Some(exit),
-        outcome: if exit == 0 {
-            Outcome::Ok
-        } else {
-            Outcome::Failed
-        },
-    }
-}
-
-/// Exports the failed call of the tape, and reads the manifest.
-fn exported(world: &World, words: &[&str]) -> Value {
-    let start = ["export", "run.jsonl@fail", "-o", "case"];
-    let run = world.run(&[&start[..], words].concat());
-    assert_eq!(run.code, 0, "{}", run.error);
-    let manifest = fs::read(world.path("case/case.json")).unwrap();
-    serde_json::from_slice(&manifest).unwrap()
-}
+use super::world::{Told, World, call, exported, header, ran, tape, tape_by, verdicts};
 
 #[test]
 fn what_a_call_did_unseen_does_not_count() {
@@ -41,7 +18,7 @@ fn what_a_call_did_unseen_does_not_count() {
         why: "a command".to_owned(),
     });
     let events = [asked, suspect.in_call("c"), answered];
-    tape_by(&world, None, &[("a", "x")], &events);
+    tape_by(&world, header(), &[("a", "x")], &events);
     let manifest = exported(&world, &["--allow-uncertain"]);
     assert_eq!(manifest["expected"]["files"], Value::Null);
     let doubts = manifest["doubts"].to_string();
@@ -94,7 +71,11 @@ fn a_shell_is_where_the_commands_before_it_went() {
     let went = call("s", &ran("cd sub", "", 0));
     let failed = call("c", &ran("cat a; exit 1", "below", 1));
     let events = [went, failed].concat();
-    tape_by(&world, Some("claude-code 2.1"), &files, &events);
+    let header = Header {
+        agent: Some("claude-code 2.1".to_owned()),
+        ..header()
+    };
+    tape_by(&world, header, &files, &events);
     let manifest = exported(&world, &[]);
     assert_eq!(manifest["directory"], "{root}/sub");
     if let Some((_, report)) = world.test(&["case"]) {

@@ -15,7 +15,9 @@ use jukebox::model::{Outcome, Progress};
 use serde_json::{Value, json};
 
 use super::program::PROGRAM;
-use super::world::{Told, World, all_of, demo, tape, tape_of, verdicts};
+use super::world::{
+    Told, World, all_of, call, demo, exported_as, header, ran, tape, tape_by, tape_of, verdicts,
+};
 
 #[test]
 fn every_failed_call_of_the_demos_is_exported_and_reproduces() {
@@ -322,8 +324,21 @@ fn what_is_no_case_or_cannot_be_one_is_refused() {
         let words = ["export", &at("20"), "-o", nameless];
         check(&words, 3, "is there already, and nothing was written");
     }
-    check(&["test", "home"], 2, "holds no test case");
-    check(&["test", "nowhere"], 2, "nowhere");
+    let makes = "`jukebox export TAPE@fail` makes a case";
+    check(&["test", "home"], 2, "`home` holds no test case; ");
+    check(&["test", "home"], 2, makes);
+    check(&["test", "nowhere"], 2, "there is no `nowhere`; ");
+    check(&["test", "nowhere"], 2, makes);
+    let words = ["export", &at("20"), "-o", "nowhere/case"];
+    check(&words, 2, "there is no `nowhere`, and nothing was written");
+    let report = "there is no directory `nowhere` for the report; nothing was run";
+    check(&["test", "home", "--junit", "nowhere/x.xml"], 2, report);
+    let sources = "there is no `nowhere`; nothing was run";
+    let words = ["export", &at("20"), "-o", "sound"];
+    assert_eq!(world.run(&words).code, 0);
+    check(&["test", "sound", "--with", "nowhere"], 2, sources);
+    // One that did is named.
+    check(&["export", &at("5")], 2, "name one, such as TAPE@3");
     world.put("bad/case.json", "{\"format\": \"jukebox-case\"");
     check(&["test", "bad"], 2, "cannot be used");
     // The turn of a model means the call that it asked for.
@@ -336,6 +351,12 @@ fn what_is_no_case_or_cannot_be_one_is_refused() {
     let edit = json!({"file_path": "a", "old_string": "there", "new_string": "x"});
     tape_of(&world, &[("a", b"there")], "Edit", &edit, "no");
     check(&["export", "run.jsonl@fail"], 2, "it succeeds");
+    let mut refused = ran("true", "no", 1);
+    refused.outcome = Outcome::Refused;
+    tape_by(&world, header(), &[("a", "x")], &call("c", &refused));
+    let why = "step 1 is no tool call that failed: it was refused, and never made; nothing was \
+               written: no tool call of the run did";
+    check(&["export", "run.jsonl@fail"], 2, why);
     // A case from a stranger leads nowhere else.
     assert_eq!(world.run(&["export", &at("20"), "-o", "link"]).code, 0);
     let file = world.path("link/files/src/cart.awk");
@@ -343,6 +364,19 @@ fn what_is_no_case_or_cannot_be_one_is_refused() {
     fs::remove_file(&file).unwrap();
     symlink(world.path("secret"), &file).unwrap();
     check(&["test", "link"], 2, "cannot be used");
+    // Nor does it name a place elsewhere, or a call that did not fail.
+    let path = world.path("turn/case.json");
+    let plain: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    for elsewhere in ["/etc/passwd", "../secret", "a/../../secret"] {
+        let mut manifest = plain.clone();
+        manifest["files"][0]["path"] = elsewhere.into();
+        fs::write(&path, manifest.to_string()).unwrap();
+        check(&["test", "turn"], 2, "cannot be used");
+    }
+    let mut manifest = plain;
+    manifest["expected"]["outcome"] = "ok".into();
+    fs::write(&path, manifest.to_string()).unwrap();
+    check(&["test", "turn"], 2, "it expects no failure");
     // Not above the file either.
     world.put("elsewhere/cart.awk", "secret");
     let above = file.parent().unwrap();
@@ -429,12 +463,25 @@ fn what_was_not_looked_at_when_it_was_recorded_does_not_count() {
         return;
     };
     assert_eq!(verdicts(&report), ["changed"], "{report:#}");
-    let path = world.path("case/case.json");
-    let manifest = fs::read(&path).unwrap();
-    let mut manifest: Value = serde_json::from_slice(&manifest).unwrap();
-    manifest["left_out"] = json!(["ignored"]);
-    fs::write(&path, manifest.to_string()).unwrap();
-    let (_, report) = world.test(&["case"]).unwrap();
+    // A recorder tells what it does not look at. A file of rules is for what lies beside it.
+    let told = ran(
+        "echo x > sub/out; mkdir .git; echo x > .git/x; exit 3",
+        "",
+        3,
+    );
+    let mut header = header();
+    let covers = [
+        ("repositories", "what is called .git is not looked into"),
+        ("ignored", "by the .gitignore files"),
+    ];
+    for (name, words) in covers {
+        header.covers.insert(name.to_owned(), words.into());
+    }
+    let files = [("sub/.gitignore", "/out\n")];
+    tape_by(&world, header, &files, &call("c", &told));
+    let manifest = exported_as(&world, "told", &[]);
+    assert_eq!(manifest["left_out"], json!(["git", "ignored"]));
+    let (_, report) = world.test(&["told"]).unwrap();
     assert_eq!(verdicts(&report), ["reproduces"], "{report:#}");
 }
 

@@ -42,6 +42,12 @@ fn a_step_after_which_something_is_not_so_is_a_case() {
     assert_eq!(run.code, 0, "{}", run.error);
     let (_, report) = world.test(&["write"]).unwrap();
     assert_eq!(verdicts(&report), ["reproduces"], "{report:#}");
+    // What is to be otherwise is asked otherwise, too.
+    let words = ["--check-exists", "data/large.csv", "--check-not"];
+    let run = world.run(&[&["export", &write, "-o", "not"][..], &words].concat());
+    assert_eq!(run.code, 0, "{}", run.error);
+    let (_, report) = world.test(&["not"]).unwrap();
+    assert_eq!(verdicts(&report), ["reproduces"], "{report:#}");
 }
 
 #[test]

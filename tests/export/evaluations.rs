@@ -8,7 +8,7 @@ use jukebox::model::{BlockKind, Body, Event, ModelBlock, Outcome};
 use serde_json::{Value, json};
 
 use super::cases::HOSTILE;
-use super::world::{Told, World, all_of, call, demo, tape, tape_by};
+use super::world::{Told, World, all_of, call, demo, header, tape, tape_by};
 
 fn prompt(text: &str) -> Event {
     Event::new(Body::Prompt {
@@ -267,7 +267,9 @@ fn an_answer_is_judged_by_the_calls_that_are_known() {
         String::from_utf8_lossy(&files[Path::new(&name)]).replace("[-]", "")
     };
     assert!(of(1).starts_with("With a discount of 10"), "{}", of(1));
-    assert!(of(2).contains(r#"{"tool":"Bash","arguments":{"command":"sh tests/run.sh"}}"#));
+    // Once, though the answer and the call itself tell of it.
+    let asked = r#"{"tool":"Bash","arguments":{"command":"sh tests/run.sh"}}"#;
+    assert_eq!(of(2).matches(asked).count(), 1, "{}", of(2));
     assert!(
         of(3).starts_with("[failed, exit code 1]\nok    a plain cart"),
         "{}",
@@ -378,7 +380,12 @@ fn a_turn_is_that_of_its_agent() {
     let start = Event::new(Body::AgentStart {
         name: "explore".to_owned(),
     });
-    let mut events = vec![prompt("What the agent is asked.")];
+    let system = Event::new(Body::Prompt {
+        role: "system".to_owned(),
+        text: "What it is.".to_owned(),
+        attachments: Vec::new(),
+    });
+    let mut events = vec![system, prompt("What the agent is asked.")];
     let told = [
         start,
         prompt("Another is asked."),
@@ -389,7 +396,7 @@ fn a_turn_is_that_of_its_agent() {
     events.push(answer("Its own.", "c", &own));
     events.push(by_other(response(vec![block(BlockKind::Text, "More.")])));
     events.extend(call("c", &own));
-    tape_by(&world, None, &[("a", "x")], &events);
+    tape_by(&world, header(), &[("a", "x")], &events);
     let run = world.run(&["export", "run.jsonl", "--as", "promptfoo", "-o", "case"]);
     assert_eq!(run.code, 0, "{}", run.error);
     let files = all_of(&world.path("case"));
@@ -400,9 +407,15 @@ fn a_turn_is_that_of_its_agent() {
         .iter()
         .filter(|(path, _)| path.starts_with("messages"));
     let said: Vec<&[u8]> = said.map(|(_, text)| text.as_slice()).collect();
-    assert_eq!(said, [b"[-]What the agent is asked.[-]"]);
+    let asked = "[-]What the agent is asked.[-]".as_bytes();
+    assert_eq!(said, ["[-]What it is.[-]".as_bytes(), asked]);
+    let prompt: Value = serde_json::from_slice(&files[Path::new("prompt.json")]).unwrap();
+    assert_eq!(
+        (&prompt[0]["role"], &prompt[1]["role"]),
+        (&json!("system"), &json!("user"))
+    );
     // The turn of the other means what that asked for.
-    let run = world.run(&["export", "run.jsonl@4", "--as", "promptfoo", "-o", "other"]);
+    let run = world.run(&["export", "run.jsonl@5", "--as", "promptfoo", "-o", "other"]);
     assert_eq!(run.code, 0, "{}", run.error);
     let calls = std::fs::read_to_string(world.path("other/calls.json")).unwrap();
     assert!(

@@ -16,6 +16,7 @@ mod minimal;
 mod program;
 mod refusals;
 mod secrets;
+mod sources;
 mod transcripts;
 #[path = "../support/transcripts.rs"]
 mod transcripts_at_hand;

@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use jukebox::model::Outcome;
+use jukebox::model::{Body, Event, FileChange, FileOp, Outcome, TapePath};
 use serde_json::{Value, json};
 
 use super::program::{PROGRAM, Run};
-use super::world::{Told, World, all_of, demo, tape, verdicts};
+use super::world::{Told, World, all_of, call, demo, header, ran, tape, tape_by, verdicts};
 
 /// Exports with few files; `None`: this machine has no sandbox.
 fn export(world: &World, place: &str, words: &[&str]) -> Option<Run> {
@@ -90,6 +90,7 @@ fn two_exports_are_the_same_and_say_what_was_left_out() {
             )
         })
         .chain([
+            ("bytes".to_owned(), "\0".to_owned()),
             (
                 "run.sh".to_owned(),
                 "echo ok one\n. lib/a.sh\n# a remark\n".to_owned(),
@@ -117,7 +118,7 @@ fn two_exports_are_the_same_and_say_what_was_left_out() {
         assert_eq!(report["files"], 2);
         assert_eq!(report["minimal"]["least"], true);
         let cut = report["minimal"]["cut"].as_array().unwrap();
-        assert_eq!(cut.len(), 42, "{report:#}");
+        assert_eq!(cut.len(), 43, "{report:#}");
         let of = |path: &str| cut.iter().find(|row| row["path"] == path).unwrap();
         assert_eq!(
             of("run.sh"),
@@ -126,6 +127,10 @@ fn two_exports_are_the_same_and_say_what_was_left_out() {
         assert_eq!(
             of("d1/f1"),
             &json!({"path": "d1/f1", "lines": null, "of": 1})
+        );
+        assert_eq!(
+            of("bytes"),
+            &json!({"path": "bytes", "lines": null, "of": null})
         );
     }
     let one = all_of(&world.path("one"));
@@ -147,6 +152,64 @@ fn two_exports_are_the_same_and_say_what_was_left_out() {
         "{report:#}"
     );
     assert_eq!(fs::read_dir(world.path("tmp")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_mended_it_mends_what_is_left_and_counts_only_where_it_does() {
+    let world = World::new();
+    let script = "test -e bad || exit 0; echo failed; exit 3";
+    let failed = ran(script, "failed\n", 3);
+    let better = Told {
+        said: "",
+        exit: Some(0),
+        outcome: Outcome::Ok,
+        ..ran(script, "", 3)
+    };
+    let removed = Event::new(Body::File(FileChange::new(
+        FileOp::Remove,
+        TapePath::new("bad").unwrap(),
+    )));
+    let files = [("bad", "x\n"), ("a", "x\n"), ("b", "x\n")];
+    let [first, second] = [call("c", &failed), call("d", &better)];
+    for (number, (between, green)) in [(vec![removed], json!(2)), (vec![], Value::Null)]
+        .into_iter()
+        .enumerate()
+    {
+        // It went well without a file that was there; or nobody knows why.
+        let events = [&first[..], &between, &second].concat();
+        tape_by(&world, header(), &files, &events);
+        let case = format!("case-{number}");
+        let Some(run) = export(&world, "run.jsonl@fail", &["-o", &case, "--json"]) else {
+            return;
+        };
+        assert_eq!(run.code, 0, "{}", run.error);
+        let report: Value = serde_json::from_str(&run.output).unwrap();
+        assert_eq!(report["files"], 1, "{report:#}");
+        let minimal = &report["minimal"];
+        assert_eq!(
+            (&minimal["least"], minimal["turns_green"].is_null()),
+            (&json!(true), green.is_null()),
+            "{report:#}"
+        );
+    }
+}
+
+#[test]
+fn a_program_that_is_not_here_is_told_of() {
+    let world = World::new();
+    tape(
+        &world,
+        &[("a", "x")],
+        &[],
+        &ran("no-such-program", "no\n", 1),
+    );
+    let Some(run) = export(&world, "run.jsonl@fail", &["-o", "case"]) else {
+        return;
+    };
+    assert_eq!(run.code, 2, "{}", run.output);
+    let why = "step 1: a program is not here: ";
+    assert!(run.error.contains(why), "{}", run.error);
+    assert!(run.error.contains("no-such-program"), "{}", run.error);
 }
 
 /// A call whose every try takes a tenth of a second, on a good many files.

@@ -104,21 +104,25 @@ pub(crate) fn tape(
     before: &[Event],
     told: &Told<'_>,
 ) {
-    tape_by(world, None, files, &[before, &call("c", told)].concat());
+    let events = [before, &call("c", told)].concat();
+    tape_by(world, header(), files, &events);
 }
 
-/// A tape by hand of an agent: files, then events.
+/// Of a run in a directory of somebody's home.
+pub(crate) fn header() -> Header {
+    Header {
+        root: Some("/home/nobody-here/app".to_owned()),
+        ..Header::default()
+    }
+}
+
+/// A tape by hand with this header: files, then events.
 pub(crate) fn tape_by(
     world: &World,
-    agent: Option<&str>,
+    header: Header,
     files: &[(impl AsRef<[u8]>, impl AsRef<[u8]>)],
     events: &[Event],
 ) {
-    let header = Header {
-        agent: agent.map(str::to_owned),
-        root: Some("/home/nobody-here/app".to_owned()),
-        ..Header::default()
-    };
     let tape = world.path("run.jsonl");
     let _ = fs::remove_file(&tape);
     let mut recorder = Recorder::create(&tape, header, RecorderOptions::default()).unwrap();
@@ -170,4 +174,33 @@ pub(crate) fn tape_of(
         outcome: Outcome::Failed,
     };
     tape(world, files, &[], &told);
+}
+
+/// A command that ended with a code.
+pub(crate) fn ran<'a>(command: &str, said: &'a str, exit: i32) -> Told<'a> {
+    Told {
+        name: "Bash",
+        arguments: serde_json::json!({ "command": command }),
+        said,
+        exit: Some(exit),
+        outcome: if exit == 0 {
+            Outcome::Ok
+        } else {
+            Outcome::Failed
+        },
+    }
+}
+
+/// Exports the failed call of the tape into `case`, and reads the manifest.
+pub(crate) fn exported(world: &World, words: &[&str]) -> Value {
+    exported_as(world, "case", words)
+}
+
+/// Exports the failed call of the tape, and reads the manifest.
+pub(crate) fn exported_as(world: &World, case: &str, words: &[&str]) -> Value {
+    let start = ["export", "run.jsonl@fail", "-o", case];
+    let run = world.run(&[&start[..], words].concat());
+    assert_eq!(run.code, 0, "{}", run.error);
+    let manifest = fs::read(world.path(case).join("case.json")).unwrap();
+    serde_json::from_slice(&manifest).unwrap()
 }
