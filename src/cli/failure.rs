@@ -303,6 +303,7 @@ impl From<OpenTransactionError> for Failure {
             OpenTransactionError::Effect(error) => error.into(),
             OpenTransactionError::Config(error) => error.into(),
             OpenTransactionError::InDoubt(_) | OpenTransactionError::CutOff => Self::conflict(line),
+            OpenTransactionError::Untold(_) => Self::no(line),
             _ => Self::machine(line),
         }
     }

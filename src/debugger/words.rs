@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use crate::effects::Sent;
+use crate::tape::RecordError;
 use crate::text::{SafeText, human};
 use crate::transaction::hold::{HoldError, LookUpError};
 use crate::transaction::{Committed, Fingerprint, OpenTransactionError, TransactionError};
@@ -114,6 +115,11 @@ impl OpenTransactionError {
             Self::CutOff => format!(
                 "{self}; nothing was done: `jukebox txn recover --dir DIR` finishes it first"
             ),
+            Self::Record(RecordError::Stopped(_)) => format!(
+                "{self}; nothing more is run or committed: `jukebox txn diff ID` shows what was \
+                 changed, `jukebox txn rollback ID` ends it"
+            ),
+            Self::Untold(_) => format!("{self}; the workspace is as it was"),
             _ => self.to_string(),
         }
     }

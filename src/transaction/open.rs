@@ -124,6 +124,9 @@ pub enum OpenTransactionError {
     /// It was committed already.
     #[error("the transaction has ended")]
     Over,
+    /// It was rolled back, and the tape could not be told.
+    #[error("rolled back, and the tape does not say so: {0}")]
+    Untold(String),
 }
 
 fn in_doubt(numbers: &[u32]) -> String {
@@ -411,8 +414,10 @@ impl Transaction {
             Some(account) => self.outward.take_back(account, None),
             None => return Err(OpenTransactionError::Over),
         };
-        self.take_back()?;
-        Ok(done?)
+        let told = self.take_back();
+        let done = done?;
+        told.map_err(|error| OpenTransactionError::Untold(error.to_string()))?;
+        Ok(done)
     }
 
     /// Whether it was committed or rolled back.

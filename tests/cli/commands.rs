@@ -482,33 +482,58 @@ fn without_a_sandbox_it_is_said_and_nothing_is_taken_back() {
     assert_eq!(world.run(&["cat", TAPE, "b"]).stdout(), "x\n");
 }
 
-#[test]
-fn a_full_disk_ends_the_command_and_leaves_the_workspace_as_it_was() {
+/// Runs a shell's script in a directory of 3 MB; `$0` is the program. `None`, and a word about
+/// it: nothing can be mounted here.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn on_a_small_disk(world: &World, script: &str) -> Option<Run> {
     const NO_MOUNT: i32 = 99;
-    let Some(world) = world() else { return };
-    let Some(unshare) = program_of_machine("unshare") else {
-        return;
-    };
-    let script = "mount -t tmpfs -o size=3m small . || exit 99; cd \"$PWD\"; echo base > a; \
-        $0 record -o ../run.jsonl --commit -- sh -c 'echo x > b; head -c 9000000 /dev/zero > big; \
-        echo on'; code=$?; cat a; ls; exit $code";
+    let unshare = program_of_machine("unshare")?;
+    let script = format!("mount -t tmpfs -o size=3m small . || exit 99; cd \"$PWD\"; {script}");
     let mut command = std::process::Command::new(unshare);
     world.settle(&mut command);
-    command.args(["-rm", "/bin/sh", "-c", script]);
+    command.args(["-rm", "/bin/sh", "-c", &script]);
     command.arg(env!("CARGO_BIN_EXE_jukebox"));
-    let run = Run::new(
-        command
-            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-            .output()
-            .unwrap(),
-    );
+    command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+    let run = Run::new(command.output().unwrap());
     if run.code() == NO_MOUNT || run.stderr().contains("unshare") {
         eprintln!("skipped: nothing can be mounted here: {}", run.stderr());
-        return;
+        return None;
     }
+    Some(run)
+}
+
+#[test]
+fn a_full_disk_ends_the_command_and_leaves_the_workspace_as_it_was() {
+    let Some(world) = world() else { return };
+    let script = "echo base > a; $0 record -o ../run.jsonl --commit -- \
+        sh -c 'echo x > b; head -c 9000000 /dev/zero > big; echo on'; code=$?; cat a; ls; exit $code";
+    let Some(run) = on_a_small_disk(&world, script) else {
+        return;
+    };
     assert_eq!(run.code(), 125, "{}", run.stderr());
     assert_eq!(run.stdout(), "on\nbase\na\n", "{}", run.stderr());
     assert!(run.stderr().contains("No space left"), "{}", run.stderr());
     assert!(run.stderr().contains("txn recover"), "{}", run.stderr());
     check_whole(&world, TAPE);
+}
+
+#[test]
+fn a_transaction_whose_tape_is_full_says_what_can_still_be_done() {
+    let Some(world) = world() else { return };
+    let script = "echo base > a; id=$($0 txn begin --dir .)
+        $0 txn exec $id -- sh -c 'echo ours > a; head -c 2000000 /dev/urandom > big'; echo $?
+        $0 txn commit $id --yes > /dev/null; echo $?; cat a
+        $0 txn diff $id | grep -c ours
+        $0 txn rollback $id; echo $?; ls; ls .jukebox/sandboxes";
+    let Some(run) = on_a_small_disk(&world, script) else {
+        return;
+    };
+    assert_eq!(run.stdout(), "125\n4\nbase\n1\n1\na\n", "{}", run.stderr());
+    for said in [
+        "`jukebox txn diff ID`",
+        "rolled back",
+        "the workspace is as it was",
+    ] {
+        assert!(run.stderr().contains(said), "{}", run.stderr());
+    }
 }

@@ -19,6 +19,7 @@ use super::super::{Preview, TransactionError};
 use crate::effects::{Answer, RolledBack, Settlement, Surroundings};
 use crate::redact::Rules;
 use crate::sandbox::{Backend, Missing, SandboxError};
+use crate::tape::RecordError;
 use crate::text::SafeText;
 
 /// What the holder is told first, over the socket that is its input.
@@ -115,6 +116,8 @@ pub(super) enum Fault {
     TakenBack(String),
     Interrupted(String),
     InDoubt(Vec<u32>),
+    RecordingStopped(String),
+    Untold(String),
     /// Anything else, in words.
     Other(String),
 }
@@ -126,6 +129,8 @@ impl From<OpenTransactionError> for Fault {
             Error::Missing(missing) => Self::Missing(missing),
             Error::CutOff => Self::CutOff,
             Error::InDoubt(effects) => Self::InDoubt(effects),
+            Error::Record(RecordError::Stopped(why)) => Self::RecordingStopped(why),
+            Error::Untold(why) => Self::Untold(why),
             Error::Transaction(error) => match error {
                 TransactionError::Conflicts(conflicts) => Self::Conflicts(conflicts),
                 TransactionError::Refused { path, reason } => Self::Refused {
@@ -174,6 +179,8 @@ impl Fault {
             Self::Interrupted(words) => TransactionError::Interrupted(other(words)).into(),
             Self::CutOff => OpenTransactionError::CutOff,
             Self::InDoubt(effects) => OpenTransactionError::InDoubt(effects),
+            Self::RecordingStopped(why) => RecordError::Stopped(why).into(),
+            Self::Untold(why) => OpenTransactionError::Untold(why),
             Self::Missing(missing) => missing.into(),
             Self::NotStarted(errno) => {
                 SandboxError::NotStarted(io::Error::from_raw_os_error(errno)).into()
