@@ -104,13 +104,17 @@ static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
-/// Whether a variable or field of this name holds a secret.
+/// Whether a variable or field of this name holds a secret. One that tells one request from
+/// another holds none, though it is made up by chance.
 pub fn is_secret_name(name: &str) -> bool {
     let flat: String = name
         .chars()
         .filter(char::is_ascii_alphanumeric)
         .map(|letter| letter.to_ascii_lowercase())
         .collect();
+    if flat.ends_with("idempotencykey") {
+        return false;
+    }
     let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
     NAMES.iter().any(|stem| flat.contains(stem))
         || words.any(|word| {

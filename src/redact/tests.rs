@@ -39,6 +39,19 @@ fn taken_out(redaction: &mut Redaction, text: &str) -> String {
 }
 
 #[test]
+fn the_key_of_a_request_that_may_be_made_again_is_no_secret() {
+    let key = "0193a7b2-6c1d-7e4f-8a90-b1c2d3e4f567";
+    for name in ["Idempotency-Key", "IDEMPOTENCY_KEY", "idempotencyKey"] {
+        let text = format!("{name}: {key}\n");
+        assert_eq!(taken_out(&mut redaction(&Rules::default()), &text), text);
+        assert!(!is_secret_name(name));
+    }
+    let text = format!("api_key: {key}\n");
+    let without = taken_out(&mut redaction(&Rules::default()), &text);
+    assert_eq!(without, "api_key: [REDACTED:1]\n");
+}
+
+#[test]
 fn a_known_value_is_found_in_every_encoding_and_has_one_number() {
     let escaped: String = each(KEY, |byte| format!("\\u{byte:04x}"));
     let percent: String = each(KEY, |byte| format!("%{byte:02x}"));

@@ -17,7 +17,8 @@ use serde_json::{Map, Value, json};
 
 use super::wire::v1::{DirectoryEntry, decode_directory};
 use crate::model::{
-    BlobHash, Body, Content, Event, FileChange, FileOp, Head, Header, ModelBlock, Scope, TapePath,
+    BlobHash, Body, Content, Event, FileChange, FileOp, Head, Header, Kind, ModelBlock, Scope,
+    TapePath,
 };
 use crate::redact::{Placeholder, Redaction, Redactor, SecretKind};
 pub use copy::{LeakPlace, RedactError, Redacted, find_leaks, redact};
@@ -27,6 +28,8 @@ use stream::Streams;
 const REDACTED: &str = "redacted";
 /// Says which placeholders an event was the first to need.
 const PLACEHOLDERS: &str = "placeholders";
+/// The fields that hold the key of an effect.
+const EFFECT_KEYS: [&str; 2] = ["key", "of"];
 /// Says which bytes a content was, to those who know the key.
 const KEYED: &str = "keyed";
 
@@ -58,6 +61,27 @@ pub fn is_redacted(event: &Event) -> bool {
     let all = fields.into_iter().chain([&event.extra]);
     let mut said = all.filter_map(|fields| fields.get(REDACTED));
     said.any(|value| *value == Value::Bool(true))
+}
+
+/// Takes out of the fields of an effect the keys that it is known by, and leaves their places:
+/// they are names and no secrets, though they look like some, and who goes on with the effect
+/// needs them.
+fn take_keys(kind: &str, fields: &mut Map<String, Value>) -> Vec<(&'static str, String)> {
+    let kind = Kind::parse(kind.as_bytes());
+    if !matches!(
+        kind,
+        Kind::EffectIntent | Kind::EffectCompensate | Kind::EffectResult
+    ) {
+        return Vec::new();
+    }
+    let take = |name| match fields.get_mut(name)?.take() {
+        Value::String(key) => Some((name, key)),
+        other => {
+            fields[name] = other;
+            None
+        }
+    };
+    EFFECT_KEYS.into_iter().filter_map(take).collect()
 }
 
 /// The placeholders that an event tells of.
@@ -341,8 +365,13 @@ impl EventRedaction {
                     *bytes = without.into();
                 }
             }
-            Body::Other { fields, .. } => {
+            Body::Other { kind, fields } => {
+                let keys = take_keys(kind, fields);
                 self.within("fields", |texts| texts.fields(fields));
+                for (name, mut key) in keys {
+                    self.name("key", &mut key);
+                    fields[name] = key.into();
+                }
                 for value in fields.values_mut() {
                     if let Some(hash) = value.as_str().and_then(|text| text.parse().ok())
                         && let Some((name, _)) = self.lost(&hash)

@@ -140,6 +140,25 @@ fn nothing_is_made_from_a_placeholder_after_the_holder_is_gone() {
 }
 
 #[test]
+fn a_key_of_our_own_is_no_secret_and_is_known_to_who_comes_after() {
+    let world = World::new();
+    let Some(id) = world.begin_knowing() else {
+        return;
+    };
+    world.sh(&id, "echo > f.txt");
+    world.well(&format!("txn effect {id} mail -- b"));
+    world.tell("mail.fails");
+    assert_eq!(world.run(&format!("txn commit {id} --yes")).code, 1);
+    fs::remove_file(world.path("config/mail.fails")).unwrap();
+    let ledger = world.run(&format!("effects {} --json", World::tape(&id)));
+    let ledger = ledger.object();
+    let key = ledger["key"].as_str().unwrap();
+    assert!(!key.contains("REDACTED"), "{key}");
+    assert_eq!(world.finish(&id, "--send").code, 0);
+    assert_eq!(world.outside(), [format!("mail b [] {key}")]);
+}
+
+#[test]
 fn what_waits_with_a_secret_is_asked_about_once_its_holder_is_gone() {
     let world = World::new();
     let Some(id) = world.begin_knowing() else {
