@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use crate::effects::Sent;
+use crate::sandbox::SandboxError;
 use crate::tape::RecordError;
 use crate::text::{SafeText, human};
 use crate::transaction::hold::{HoldError, LookUpError};
@@ -120,6 +121,10 @@ impl OpenTransactionError {
                  changed, `jukebox txn rollback ID` ends it"
             ),
             Self::Untold(_) => format!("{self}; the workspace is as it was"),
+            Self::Sandbox(SandboxError::Lost) => format!(
+                "{self}, and the transaction abandoned: `jukebox txn recover ID` with --salvage NEW \
+                 copies out what it had written, with --drop removes it"
+            ),
             _ => self.to_string(),
         }
     }

@@ -10,6 +10,7 @@ as_root_and_as_user!(
     what_is_rolled_back_never_was,
     what_is_committed_is_all_there_with_its_modes,
     an_abandoned_transaction_can_be_salvaged_and_dropped,
+    what_was_written_before_the_sandbox_was_killed_can_be_salvaged,
     what_an_abandoned_copy_had_written_can_be_salvaged,
     a_copy_that_was_being_rolled_back_can_only_be_dropped,
     a_transaction_whose_holder_was_killed_is_taken_up_by_nobody,
@@ -127,6 +128,25 @@ fn an_abandoned_transaction_can_be_salvaged_and_dropped() {
         "{}",
         String::from_utf8_lossy(&verified.stdout)
     );
+    world.nothing_is_left();
+}
+
+fn what_was_written_before_the_sandbox_was_killed_can_be_salvaged() {
+    let world = World::new(&[("a", "A")]);
+    let id = world.begin("");
+    world.say(&id, "echo b > b");
+    let helper = world.helper(&id);
+    rustix::process::kill_process(helper, rustix::process::Signal::KILL).unwrap();
+    let ran = world.exec(&id, "true");
+    assert_eq!(ran.code, 125);
+    assert!(ran.err.contains("txn recover"), "{}", ran.err);
+    let status = world.txn(&format!("status {id}"));
+    assert_eq!(status.code, 1);
+    assert!(status.out.contains("abandoned"), "{}", status.out);
+    let salvaged = world.txn(&format!("recover {id} --salvage out"));
+    assert_eq!(salvaged.code, 0, "{}", salvaged.err);
+    assert_eq!(fs::read_to_string(world.path("out/b")).unwrap(), "b\n");
+    assert_eq!(world.txn(&format!("recover {id} --drop")).code, 0);
     world.nothing_is_left();
 }
 

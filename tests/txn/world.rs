@@ -130,6 +130,15 @@ impl World {
         rustix::process::Pid::from_raw(number.parse().unwrap()).unwrap()
     }
 
+    /// The process that owns the sandbox of a transaction.
+    pub(crate) fn helper(&self, id: &str) -> rustix::process::Pid {
+        let holder = self.holder(id).as_raw_nonzero();
+        let children = format!("/proc/{holder}/task/{holder}/children");
+        let children = fs::read_to_string(children).unwrap();
+        let child = children.split_whitespace().next().unwrap();
+        rustix::process::Pid::from_raw(child.parse().unwrap()).unwrap()
+    }
+
     /// Kills the holder of a transaction, and waits until it and all that it owned is gone.
     pub(crate) fn kill_holder(&self, id: &str) {
         let holder = self.holder(id);

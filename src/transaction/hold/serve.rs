@@ -2,7 +2,7 @@
 //!
 //! It has one thread, and answers one request after the other; while a command runs, whoever
 //! asks for anything else is told so. It does nothing of its own accord: only a commit, a
-//! roll back or a kill ends it.
+//! roll back or a kill ends it, its own or that of its sandbox.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -177,7 +177,19 @@ impl Holder {
                 self.ask(|it| it.settle_effect(number, said), |()| Reply::Done)
             }
         };
+        if matches!(reply, Reply::Failed(Fault::Lost)) {
+            self.abandon();
+        }
         wire::say(stream, &reply)
+    }
+
+    /// Goes, and leaves what was written: nothing can be run in it, or asked of it, any more.
+    fn abandon(&mut self) {
+        if let Some(transaction) = self.transaction.take() {
+            // The layers are kept whatever the tape says.
+            let _ = transaction.abandon("the helper of its sandbox was killed");
+            let _ = fs::remove_file(&self.entry.socket);
+        }
     }
 
     fn ask<T>(
