@@ -184,6 +184,24 @@ fn lines_in_another_order_differ_and_say_so() {
 }
 
 #[test]
+fn what_was_read_from_standard_input_is_named_as_a_reason() {
+    let world = World::new(&[("a", "1\n")]);
+    if !world.record("true") {
+        return;
+    }
+    fs::remove_file(world.path(TAPE)).unwrap();
+    let words = "record -o run.jsonl --dir work --rollback -- sort";
+    let words: Vec<&str> = words.split(' ').collect();
+    let mut command = world.program(&words);
+    fs::write(world.path("list"), "b\na\n").unwrap();
+    command.stdin(fs::File::open(world.path("list")).unwrap());
+    assert_eq!(program::run(command).output, "a\nb\n");
+    let (code, report) = world.replay(&[]);
+    assert_eq!(code, 1);
+    assert_eq!(reasons(&report), ["standard input, which no tape holds"]);
+}
+
+#[test]
 fn a_tape_that_ends_inside_a_step_raises_no_alarm() {
     let world = World::new(&[("a", "1\n")]);
     if !world.record("cat a; echo x > b") {

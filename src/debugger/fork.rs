@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::begun::Begun;
+use super::models::MODELS;
 use super::{
     BeginForkError, BegunFork, Debugger, OpenError, Redacting, SecretSource, Spot, StepRow,
 };
@@ -39,9 +40,6 @@ pub use plan::{ForkPlan, PlannedCall, PlannedHow};
 
 /// The key under which a header lists what may differ in requests and results.
 const VOLATILE: &str = "volatile";
-
-/// The key under which a header says who answered as a model.
-const MODELS: &str = "models";
 
 /// The one change that makes a fork differ.
 #[derive(Clone, Debug, PartialEq)]

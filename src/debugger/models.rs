@@ -24,6 +24,9 @@ const WHO_ASKS: [&str; 4] = [
     "/user",
 ];
 
+/// Under this name a header says who answered as a model.
+pub(super) const MODELS: &str = "models";
+
 /// Under this name a header lists the parts of requests that do not count.
 const VOLATILE: &str = "volatile";
 
@@ -188,7 +191,7 @@ impl Prepared {
 
     fn new(source: Source, said: String, parts: Vec<String>) -> Self {
         let mut covers = Map::new();
-        covers.insert("models".to_owned(), said.into());
+        covers.insert(MODELS.to_owned(), said.into());
         covers.insert(VOLATILE.to_owned(), parts.into());
         Self { source, covers }
     }

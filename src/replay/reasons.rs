@@ -22,6 +22,8 @@ pub enum Reason {
     Program,
     /// It looked into a repository, which is not on the tape.
     Repository,
+    /// It could read standard input, and what it read there is not on the tape.
+    Input,
 }
 
 impl Reason {
@@ -36,6 +38,7 @@ impl Reason {
             Self::Network => "it needs the network, and there is none",
             Self::Program => "a program that is not there on this machine",
             Self::Repository => "a repository, whose .git no tape holds",
+            Self::Input => "standard input, which no tape holds",
         }
     }
 }

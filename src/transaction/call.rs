@@ -23,9 +23,14 @@ pub fn begins(command: &Command) -> Event {
     let words = command.arguments.iter();
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
     let timeout = command.timeout.map(|timeout| timeout.as_millis() as u64);
+    let mut arguments = json!({ "command": words, "timeout_ms": timeout });
+    if command.input.is_some() {
+        // What it reads there is on no tape.
+        arguments["input"] = true.into();
+    }
     let mut event = Event::new(Body::ToolCall {
         name: "exec".to_owned(),
-        arguments: json!({ "command": words, "timeout_ms": timeout }),
+        arguments,
     });
     event.head.title = Some(command_line(words.iter().map(AsRef::as_ref)));
     event

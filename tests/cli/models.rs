@@ -266,6 +266,17 @@ fn an_agent_is_recorded_and_answered_again_to_the_byte() {
     assert_eq!(fs::read(world.path("project/b.txt")).unwrap(), b"two\n");
     assert_eq!(model.asked.load(Ordering::SeqCst), 3, "nothing was reached");
     check_whole(&world, "two.jsonl");
+
+    // A replay gives no model, and says so of the agent.
+    let replay = world.type_in("replay two.jsonl --json").stdout();
+    let replay: Value = serde_json::from_str(&replay).unwrap();
+    let agent = &replay["rows"][0];
+    assert_eq!(
+        (&agent["tool"], &agent["verdict"]),
+        (&json!("exec"), &json!("not-attempted"))
+    );
+    let why = agent["why"].as_str().unwrap();
+    assert!(why.contains("record --model --from"), "{why}");
 }
 
 #[test]

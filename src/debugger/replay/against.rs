@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::super::Debugger;
 use super::super::compare::row_of_leaf;
 use super::super::fork::FIRST_FRAMES;
+use super::super::models::MODELS;
 use super::{Reason, Verdict};
 use crate::capture::IgnoreRules;
 use crate::checkout::Item;
@@ -32,6 +33,8 @@ pub(in crate::debugger) struct Recorded {
     /// What it did to files was not seen.
     pub(in crate::debugger) is_suspect: bool,
     has_effect: bool,
+    /// It had models to talk to.
+    has_models: bool,
     is_damaged: bool,
 }
 
@@ -44,6 +47,10 @@ impl Recorded {
             Some(Outcome::Refused) => "it was refused, and never ran",
             Some(Outcome::Interrupted) => {
                 "it was interrupted: what it would have said is not known"
+            }
+            Some(_) if self.has_models => {
+                "it talks to models or services while it runs: `jukebox record --model --from TAPE` \
+                 runs it again with their answers"
             }
             Some(_) if self.has_effect => {
                 "it did something outside the files: that is recorded, and nothing is sent"
@@ -181,7 +188,18 @@ impl Debugger {
                 _ => {}
             }
         }
+        recorded.has_models = recorded.call.name == "exec" && self.asks_models(step);
         recorded
+    }
+
+    /// Whether a model was asked while a command ran that had been given models.
+    fn asks_models(&self, step: u32) -> bool {
+        let Some(entry) = self.tape.index.steps.get(step) else {
+            return false;
+        };
+        let events = &self.tape.index.events;
+        let mut kinds = (entry.opened..=entry.last).filter_map(|at| Some(events.get(at)?.kind));
+        self.header.covers.contains_key(MODELS) && kinds.any(|kind| kind == Kind::ModelRequest)
     }
 
     /// Holds an answer against what was recorded.
@@ -235,6 +253,9 @@ impl Debugger {
         let mut reasons = reasons(&found, &recorded.output, &answer.output, answer.exit);
         if answer.needs_network {
             reasons.push(Reason::Network);
+        }
+        if recorded.call.arguments.get("input") == Some(&true.into()) {
+            reasons.push(Reason::Input);
         }
         Verdict::Differs {
             how: answer.how,
