@@ -252,7 +252,7 @@ fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Whether the bytes are printable ASCII, and so need nothing done.
-fn is_plain(bytes: &[u8]) -> bool {
+pub(super) fn is_plain(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 

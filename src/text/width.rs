@@ -8,7 +8,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::sanitize::SafeText;
+use super::sanitize::{SafeText, is_plain};
 
 /// Stands for what was left out.
 const ELLIPSIS: SafeText = SafeText::constant("…");
@@ -24,6 +24,9 @@ pub enum Align {
 
 /// The columns that a text takes.
 pub fn width(text: &SafeText) -> usize {
+    if is_plain(text.as_str().as_bytes()) {
+        return text.as_str().len();
+    }
     clusters(text).map(|cluster| cluster.width).sum()
 }
 
@@ -145,12 +148,30 @@ struct Cluster<'a> {
 }
 
 fn clusters(text: &SafeText) -> impl Iterator<Item = Cluster<'_>> {
-    let clusters = text.as_str().grapheme_indices(true);
-    clusters.map(|(start, text)| Cluster {
-        text,
-        range: start..start + text.len(),
-        width: cluster_width(text),
+    let mut rest = text.as_str();
+    let mut end = 0;
+    std::iter::from_fn(move || {
+        let (text, width) = first_cluster(rest)?;
+        rest = rest.get(text.len()..)?;
+        let start = end;
+        end += text.len();
+        Some(Cluster {
+            text,
+            range: start..end,
+            width,
+        })
     })
+}
+
+/// The first grapheme cluster, and its columns. Most of what is shown is plain, and a plain
+/// character that another one or nothing follows is a cluster: no table has to be asked.
+fn first_cluster(text: &str) -> Option<(&str, usize)> {
+    let next = text.as_bytes().get(..2).unwrap_or(text.as_bytes());
+    if !next.is_empty() && is_plain(next) {
+        return Some((text.get(..1)?, 1));
+    }
+    let cluster = text.graphemes(true).next()?;
+    Some((cluster, cluster_width(cluster)))
 }
 
 /// The columns that `ratatui` gives a grapheme cluster. It counts a column more for each
@@ -305,6 +326,19 @@ mod tests {
             }
             let lines = wrap(&text, columns);
             prop_assert!(lines.iter().all(|line| width(line) <= columns), "{lines:?}");
+        }
+
+        #[test]
+        fn clusters_are_those_of_the_whole_text(
+            text in "[a-c 漢\u{301}\u{200d}👩🏽\u{fe0f}\u{600}\u{1100}-\u{11ff}🇩🇪\u{915}\u{94d}\u{7}]{0,20}",
+        ) {
+            let text = safe(&text);
+            let found: Vec<_> = clusters(&text).map(|cluster| (cluster.text, cluster.width)).collect();
+            let whole = text.as_str().graphemes(true);
+            let expected: Vec<_> = whole.map(|cluster| (cluster, cluster_width(cluster))).collect();
+            prop_assert_eq!(&found, &expected);
+            let columns: usize = expected.iter().map(|(_, columns)| columns).sum();
+            prop_assert_eq!(width(&text), columns);
         }
 
         #[test]
