@@ -44,8 +44,7 @@ pub(super) fn find(word: &str, line: &str) -> Option<Found> {
                 let (score, _) = before?.get(last).copied().flatten()?;
                 Some((score + NEXT, last))
             });
-            let is_same = letter.to_lowercase().eq(wanted.to_lowercase());
-            row.push(apart.max(right_behind).filter(|_| is_same));
+            row.push(apart.max(right_behind).filter(|_| is_same(letter, wanted)));
             let here = before.and_then(|before| before.get(index).copied().flatten());
             best = best.max(here.map(|(score, _)| (score, index)));
         }
@@ -62,6 +61,15 @@ pub(super) fn find(word: &str, line: &str) -> Option<Found> {
     }
     places.reverse();
     (score > 0).then_some(Found { score, places })
+}
+
+/// Whether two letters differ in nothing but their case.
+fn is_same(one: char, other: char) -> bool {
+    if one.is_ascii() && other.is_ascii() {
+        one.eq_ignore_ascii_case(&other)
+    } else {
+        one.to_lowercase().eq(other.to_lowercase())
+    }
 }
 
 #[cfg(test)]

@@ -77,6 +77,24 @@ pub(super) fn rows(columns: usize) -> Vec<Row> {
     rows
 }
 
+/// A row of a stack, before it is set: heights are tried, and rows made for one of them alone.
+enum Line<'a> {
+    Blank,
+    Heading { title: &'a str, is_begun: bool },
+    Row(&'a Row),
+}
+
+impl Line<'_> {
+    fn row(&self) -> Row {
+        match self {
+            Self::Blank => Row::new(),
+            Self::Heading { title, is_begun } if *is_begun => heading(&format!("{title}, more")),
+            Self::Heading { title, .. } => heading(title),
+            Self::Row(row) => (*row).clone(),
+        }
+    }
+}
+
 /// The groups in so many stacks, as low as they can be.
 fn stacks(groups: &[Group], count: usize) -> Vec<Vec<Row>> {
     let entries = groups.iter().flat_map(|group| &group.entries);
@@ -86,12 +104,14 @@ fn stacks(groups: &[Group], count: usize) -> Vec<Vec<Row>> {
     let fitting = heights
         .map(|height| filled(groups, height))
         .find(|stacks| stacks.len() <= count);
-    fitting.unwrap_or_else(|| filled(groups, usize::MAX))
+    let stacks = fitting.unwrap_or_else(|| filled(groups, usize::MAX));
+    let rows = |stack: &Vec<Line>| stack.iter().map(Line::row).collect();
+    stacks.iter().map(rows).collect()
 }
 
 /// The groups in stacks of at most so many rows, as many as that takes.
-fn filled(groups: &[Group], height: usize) -> Vec<Vec<Row>> {
-    let mut stacks: Vec<Vec<Row>> = vec![Vec::new()];
+fn filled(groups: &[Group], height: usize) -> Vec<Vec<Line<'_>>> {
+    let mut stacks: Vec<Vec<Line>> = vec![Vec::new()];
     for group in groups {
         let mut is_begun = false;
         for entry in &group.entries {
@@ -105,22 +125,19 @@ fn filled(groups: &[Group], height: usize) -> Vec<Vec<Row>> {
                 (false, false) => 2,
             };
             if stack.len() + head + entry.len() > height && !stack.is_empty() {
-                let title = if is_begun {
-                    format!("{}, more", group.title)
-                } else {
-                    group.title.to_owned()
-                };
-                let mut stack = vec![heading(&title)];
-                stack.extend(entry.iter().cloned());
+                let title = group.title;
+                let mut stack = vec![Line::Heading { title, is_begun }];
+                stack.extend(entry.iter().map(Line::Row));
                 stacks.push(stack);
             } else {
                 if head == 2 {
-                    stack.push(Row::new());
+                    stack.push(Line::Blank);
                 }
                 if head > 0 {
-                    stack.push(heading(group.title));
+                    let title = group.title;
+                    stack.push(Line::Heading { title, is_begun });
                 }
-                stack.extend(entry.iter().cloned());
+                stack.extend(entry.iter().map(Line::Row));
             }
             is_begun = true;
         }

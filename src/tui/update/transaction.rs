@@ -141,7 +141,9 @@ impl App {
     /// What the question, where it is asked, wants to know; and what nobody waits for any more.
     pub(in crate::tui) fn demand_decision(&mut self) {
         let is_open = self.decision_is_open();
-        let columns = self.sheet().map(|sheet| sheet.inside().width);
+        // To set a sheet costs much: whatever else is open needs none here.
+        let sheet = if is_open { self.sheet() } else { None };
+        let columns = sheet.map(|sheet| sheet.inside().width);
         let Some(decision) = &mut self.decision else {
             return;
         };
