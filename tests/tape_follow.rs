@@ -94,10 +94,13 @@ fn every_fate_of_a_file_is_told_apart() {
 /// Looks whenever the watch calls, until there are so many events.
 fn wait_for(follower: &mut Follower, calls: &Receiver<()>, events: u32, torn: bool) {
     let begun = Instant::now();
-    let limit = Duration::from_secs(2);
+    let limit = Duration::from_secs(20);
     loop {
         let left = limit.saturating_sub(begun.elapsed());
-        assert!(calls.recv_timeout(left).is_ok(), "not seen within 2 s");
+        assert!(
+            calls.recv_timeout(left).is_ok(),
+            "not seen within {limit:?}"
+        );
         follower.look();
         if follower.events() == events && (follower.tape.end.torn > 0) == torn {
             return;
@@ -161,5 +164,7 @@ fn a_fast_writer_is_not_told_line_by_line() {
     wait_for(&mut follower, &calls, lines, false);
     drop(watch);
     let told = calls.try_iter().count();
-    assert!(told <= 30, "{told} calls for {lines} lines");
+    // On a busy machine it takes longer; there is never more than a call in 33 ms.
+    let most = 2 + begun.elapsed().as_millis() / 33;
+    assert!(told as u128 <= most, "{told} calls for {lines} lines");
 }

@@ -103,14 +103,15 @@ impl World {
         self.run(&[PROGRAM], &[])
     }
 
-    /// What the program shows of the tape when all of it stands there.
-    fn frame(&self) -> String {
+    /// What the program shows of the tape, after these keys, when all of it stands there.
+    fn frame(&self, keys: &str) -> String {
         let file = self.directory.path().join("frame.txt");
         let (columns, rows) = SIZE;
         let status = Command::new(PROGRAM)
             .arg("open")
             .arg(&self.tape)
-            .args(["--size", &format!("{columns}x{rows}"), "--frame"])
+            .args(["--size", &format!("{columns}x{rows}"), "--keys", keys])
+            .arg("--frame")
             .arg(&file)
             .env_clear()
             .env("HOME", self.directory.path())

@@ -1,6 +1,7 @@
 //! What goes between an agent and an endpoint: handed on, recorded, and answered again.
 
 use std::io::Write as _;
+use std::net::TcpListener;
 
 use jukebox::model::{BlockKind, Body, HttpFrame, Kind, Outcome};
 use jukebox::models::Api;
@@ -279,10 +280,11 @@ fn a_document_and_other_requests_are_handed_on_as_they_are() {
 
 #[test]
 fn who_cannot_be_reached_is_not_reached_again() {
-    let endpoint = Endpoint::saying(Vec::new());
     // Nobody listens there any more.
-    std::thread::sleep(std::time::Duration::from_millis(50));
-    let running = Running::recording(&endpoint.address);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", closed.local_addr().unwrap());
+    drop(closed);
+    let running = Running::recording(&address);
     let first = ask(&running);
     assert_eq!(first.status(), 502);
     let (written, report) = running.end();

@@ -43,7 +43,7 @@ fn with_word(word: &str) -> usize {
 
 /// Waits until there are so many of them.
 fn wait_for(word: &str, count: usize) {
-    for _ in 0..1000 {
+    for _ in 0..3000 {
         if with_word(word) == count {
             return;
         }
@@ -134,7 +134,7 @@ fn a_command_whose_time_is_up_is_ended() {
     let mut sandbox = world.start();
     let seconds = long(1);
     let mut command = shell(&format!("echo begun; sleep {seconds}"));
-    command.timeout = Some(Duration::from_millis(300));
+    command.timeout = Some(Duration::from_secs(1));
     let ran = run(&mut sandbox, &command).unwrap();
     assert_eq!(ran.exit.cause, Cause::Timeout);
     assert_eq!(ran.exit.status, Status::Signal(15));
@@ -142,7 +142,7 @@ fn a_command_whose_time_is_up_is_ended() {
     wait_for(&seconds, 0);
     // One that cleans up may say how it ended.
     let mut command = shell("trap 'echo cleaned; exit 7' TERM; sleep 100 & wait");
-    command.timeout = Some(Duration::from_millis(300));
+    command.timeout = Some(Duration::from_secs(1));
     let ran = run(&mut sandbox, &command).unwrap();
     assert_eq!(
         (ran.exit.cause, ran.exit.status),
@@ -159,7 +159,7 @@ fn a_command_that_does_not_listen_is_killed() {
         "trap '' TERM; setsid sh -c \"trap '' TERM; sleep {seconds}\" & while :; do sleep 0.01; done"
     );
     let mut command = shell(&script);
-    command.timeout = Some(Duration::from_millis(200));
+    command.timeout = Some(Duration::from_secs(1));
     let ran = run(&mut sandbox, &command).unwrap();
     assert_eq!(
         (ran.exit.cause, ran.exit.status),

@@ -84,11 +84,21 @@ impl Pty {
         patience: Duration,
         is_wanted: impl Fn(&vt100::Screen) -> bool,
     ) -> io::Result<bool> {
+        self.wait_until(patience, |pty| is_wanted(pty.screen()))
+    }
+
+    /// Reads what the program writes until that is as wanted; whether it came so far within
+    /// the time.
+    pub(crate) fn wait_until(
+        &mut self,
+        patience: Duration,
+        is_wanted: impl Fn(&Self) -> bool,
+    ) -> io::Result<bool> {
         let end = Instant::now() + patience;
-        while !is_wanted(self.screen.screen()) {
+        while !is_wanted(self) {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() || !self.read(left)? {
-                return Ok(is_wanted(self.screen.screen()));
+                return Ok(is_wanted(self));
             }
         }
         Ok(true)
