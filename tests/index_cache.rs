@@ -13,6 +13,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
 use answers::answers;
@@ -162,6 +163,8 @@ fn every_answer_is_the_same_from_the_cache() {
 #[test]
 fn a_tape_that_grew_is_read_on() {
     for (name, tape) in all_tapes() {
+        // It is the same however much of it was there before.
+        let mut whole = None;
         for cut in [tape.len() / 3, tape.len().saturating_sub(1)] {
             let (start, rest) = tape.split_at(cut);
             let world = World::with(start);
@@ -177,10 +180,10 @@ fn a_tape_that_grew_is_read_on() {
                 matches!(refreshed, Refresh::Grew { .. }),
                 "{name} at {cut}: {refreshed:?}"
             );
-            let truth = world.truth();
-            assert_same(&followed, &truth, &format!("{name} at {cut}, followed"));
+            let truth = whole.get_or_insert_with(|| world.truth());
+            assert_same(&followed, truth, &format!("{name} at {cut}, followed"));
             // From the cache, and the rest read.
-            assert_same(&world.open(), &truth, &format!("{name} at {cut}, read on"));
+            assert_same(&world.open(), truth, &format!("{name} at {cut}, read on"));
             drop(world.reopen());
         }
     }
@@ -244,8 +247,9 @@ proptest! {
         bit in 0..8_u32,
         sort in 0..4,
     ) {
+        static TRUTH: LazyLock<String> = LazyLock::new(|| World::with(RICH).truth());
         let world = World::with(RICH);
-        let truth = answers(&world.open());
+        drop(world.open());
         world.damage(|bytes| {
             let at = at.index(bytes.len());
             match sort {
@@ -254,7 +258,7 @@ proptest! {
                 _ => drop(bytes.splice(at..at, [0; 8])),
             }
         });
-        assert_harmless(&world, &truth, "damaged");
+        assert_harmless(&world, &TRUTH, "damaged");
     }
 }
 

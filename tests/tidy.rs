@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use memchr::memmem;
+
 /// The layers, from the vocabulary up. A module imports from the rows before its own, and
 /// within its row from those that stand before it.
 const LAYERS: [&[&str]; 7] = [
@@ -125,9 +127,10 @@ fn nothing_below_the_shells_knows_the_world_around_it() {
     let mut found = BTreeSet::new();
     for source in sources("src") {
         let module = source.module().unwrap_or("main");
+        let code: String = source.code().flat_map(|line| [line, "\n"]).collect();
         let mut refuse = |words: &[&str], why: &str| {
             for word in words {
-                if source.code().any(|line| line.contains(word)) {
+                if memmem::find(code.as_bytes(), word.as_bytes()).is_some() {
                     found.insert(format!("{}: `{word}`: {why}", source.name));
                 }
             }
@@ -182,9 +185,10 @@ fn nothing_below_the_shells_knows_the_world_around_it() {
 fn only_the_wire_knows_the_fields_of_the_tape() {
     let mut found = BTreeSet::new();
     for source in sources("src").filter(|source| !source.name.starts_with("src/tape/wire")) {
+        let code: String = source.code().flat_map(|line| [line, "\n"]).collect();
         for field in FIELDS {
             let quoted = format!("\"{field}\"");
-            if source.code().any(|line| line.contains(&quoted)) {
+            if memmem::find(code.as_bytes(), quoted.as_bytes()).is_some() {
                 found.insert(format!("{}: names the field {quoted}", source.name));
             }
         }
@@ -202,10 +206,12 @@ fn every_fixture_is_named_by_a_test() {
     for path in files_below(&root().join("tests/fixtures")) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let stem = format!("\"{}\"", path.file_stem().unwrap().to_string_lossy());
-        if !texts
-            .iter()
-            .any(|text| text.contains(&name) || text.contains(&stem))
-        {
+        let names = [name.as_bytes(), stem.as_bytes()];
+        let is_named = |text: &String| {
+            let mut names = names.iter();
+            names.any(|name| memmem::find(text.as_bytes(), name).is_some())
+        };
+        if !texts.iter().any(is_named) {
             found.insert(format!("{}: no test names it", path.display()));
         }
     }

@@ -461,7 +461,7 @@ mod tests {
                 // All of them are ranked, a few are compared by name.
                 let mut all: Vec<_> = table.ids().skip(2).collect();
                 let mut expected = all.clone();
-                expected.sort_by_key(|id| table.path(*id));
+                expected.sort_by_cached_key(|id| table.path(*id));
                 table.sort(&mut all);
                 prop_assert_eq!(&all, &expected);
                 let mut spelling = table.spelling();

@@ -39,7 +39,7 @@ pub(crate) fn prompts(steps: usize) -> String {
 
 /// The line of a prompt.
 pub(crate) fn prompt(seq: usize) -> String {
-    let words = format!("prompt {seq}");
-    let line = json!({"seq": seq, "t": seq, "kind": "prompt", "name": "user", "text": words});
-    line.to_string() + "\n"
+    format!(
+        "{{\"seq\":{seq},\"t\":{seq},\"kind\":\"prompt\",\"name\":\"user\",\"text\":\"prompt {seq}\"}}\n"
+    )
 }
