@@ -165,6 +165,28 @@ fn of_a_file_that_is_known_in_part_the_known_lines_are_told() {
 }
 
 #[test]
+fn of_what_has_no_lines_it_is_told_who_wrote_it_by_then() {
+    let run = open(&[
+        r#"{"kind":"tool.call","call":"c1","name":"Write"}"#,
+        r#"{"kind":"fs.write","call":"c1","path":"d/a","text":"\u0000"}"#,
+        r#"{"kind":"tool.call","call":"c2","name":"Write"}"#,
+        r#"{"kind":"fs.write","call":"c2","path":"d/a","text":"\u0000\u0000"}"#,
+    ]);
+    let remark = |place: &str, path: &str| {
+        let blame = blame(&run, place, path);
+        assert_eq!(blame.lines, []);
+        blame
+            .remarks
+            .last()
+            .map(|remark| remark.as_str().to_owned())
+    };
+    let wrote = |step: u32| Some(format!("no text: step {step} wrote it last"));
+    assert_eq!(remark("2", "d/a"), wrote(2));
+    assert_eq!(remark("3", "d/a"), wrote(3));
+    assert_eq!(remark("3", "d"), Some("only a file has lines".to_owned()));
+}
+
+#[test]
 fn a_committed_transaction_is_gone_into() {
     let run = open(&[
         r#"{"kind":"fs.observe","path":"a","text":"one\ntwo\n"}"#,

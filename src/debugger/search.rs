@@ -33,6 +33,8 @@ pub struct Search {
     /// The lines of each file that were hits when it was written last: they are none again
     /// where they were left as they were.
     known: HashMap<String, HashSet<String>>,
+    /// By the number of an agent, whether it is meant.
+    agents: HashMap<u16, bool>,
 }
 
 impl Search {
@@ -47,6 +49,7 @@ impl Search {
             done: 0,
             next: None,
             known: HashMap::new(),
+            agents: HashMap::new(),
         })
     }
 
@@ -96,7 +99,7 @@ impl Debugger {
         while search.done < self.steps_to_search(search) {
             let number = StepNumber(search.done + 1);
             if let Some(step) = self.tape.index.step_on(search.line, number)
-                && (search.next.is_some() || self.step_matches(&search.query, step, number))
+                && (search.next.is_some() || self.step_matches(search, step, number))
             {
                 let spot = self.spot(search.line, number);
                 self.search_step(search, (step, spot), is_enough, hit)?;
@@ -123,7 +126,8 @@ impl Debugger {
         self.steps_on(search.line).min(search.last.0)
     }
 
-    fn step_matches(&self, query: &Query, step: u32, number: StepNumber) -> bool {
+    fn step_matches(&self, search: &mut Search, step: u32, number: StepNumber) -> bool {
+        let (query, agents) = (&search.query, &mut search.agents);
         let index = &self.tape.index;
         let Some(entry) = index.steps.get(step) else {
             return false;
@@ -136,8 +140,9 @@ impl Debugger {
             .as_ref()
             .is_none_or(|status| entry.outcome.as_str() == status);
         let has_agent = query.agent.as_ref().is_none_or(|agent| {
-            let name = index.agents.get(usize::from(entry.lane.agent));
-            name.is_some_and(|entry| entry.name.to_lowercase().contains(agent))
+            let number = entry.lane.agent;
+            let is_meant = || self.is_agent(number, agent);
+            *agents.entry(number).or_insert_with(is_meant)
         });
         let has_kind = query
             .kind
@@ -148,6 +153,15 @@ impl Debugger {
             entry.kind == crate::model::StepKind::Tool && actor.as_str().to_lowercase() == *tool
         });
         in_range && has_status && has_agent && has_kind && has_tool
+    }
+
+    /// Whether an agent is called so: by its id, or by what sort of agent it is.
+    fn is_agent(&self, number: u16, name: &str) -> bool {
+        let agent = self.tape.index.agents.get(usize::from(number));
+        agent.is_some_and(|agent| {
+            let names = [&agent.name, &self.sort_of_agent(agent)];
+            names.iter().any(|it| it.to_lowercase().contains(name))
+        })
     }
 
     fn search_step(

@@ -331,3 +331,68 @@ fn what_nobody_saw_is_said() {
     assert!(text.contains("unseen, by step 2"), "{text}");
     assert!(text.contains("not known exactly then: b\n"), "{text}");
 }
+
+#[test]
+fn a_tree_that_comes_back_is_not_asked_about_again() {
+    let world = World::new(&[]);
+    let mut lines = vec![
+        r#"{"seq":0,"kind":"tape","format":1,"id":"t"}"#.to_owned(),
+        r#"{"seq":1,"kind":"prompt","name":"user","text":"go"}"#.to_owned(),
+    ];
+    for (step, text) in (2..).zip(["one", "two", "one", "two", "three"]) {
+        let [asked, wrote] = [2 * step - 2, 2 * step - 1];
+        lines.push(format!(
+            r#"{{"seq":{asked},"kind":"tool.call","call":"c{step}","name":"Edit"}}"#
+        ));
+        lines.push(format!(
+            r#"{{"seq":{wrote},"kind":"fs.write","call":"c{step}","path":"a","text":"{text}"}}"#
+        ));
+    }
+    world.put("run.jsonl", lines.join("\n") + "\n");
+    let run = bisect(&world, &["--from", "2", "--all", "--json"], "true");
+    let found = object(&run);
+    assert_eq!(found["trees"], 3, "{found:#}");
+    assert_eq!(found["probes"].as_array().unwrap().len(), 3, "{found:#}");
+}
+
+#[test]
+fn the_end_of_what_a_command_said_is_told() {
+    let world = world(3, 3);
+    let script = "grep -q fine state || { seq 1 30; exit 1; }";
+    let found = object(&bisect(&world, &["--from", "1", "--json"], script));
+    let last: Vec<String> = (11..=30).map(|number| number.to_string()).collect();
+    assert_eq!(found["said"], json!(last));
+}
+
+#[test]
+fn a_command_sees_no_sockets_of_its_user() {
+    let world = world(3, 3);
+    world.put("../run/socket", "");
+    let script = "[ ! -e \"$XDG_RUNTIME_DIR/socket\" ] || exit 200; grep -q fine state";
+    let run = bisect(&world, &["--from", "1"], script);
+    assert_eq!(run.code(), 0, "{}{}", run.stdout(), run.stderr());
+}
+
+#[test]
+fn of_what_is_not_known_nothing_is_told() {
+    let world = World::new(&[]);
+    let lines = [
+        r#"{"seq":0,"kind":"tape","format":1,"id":"t"}"#,
+        r#"{"seq":1,"kind":"prompt","name":"user","text":"go"}"#,
+        r#"{"seq":2,"kind":"fs.observe","path":"part","enc":"lines","lines":[[10,"ten\n"]],"total":40}"#,
+        r#"{"seq":3,"kind":"fs.write","path":"d/a","text":"word\n"}"#,
+        r#"{"seq":4,"kind":"tool.call","call":"c1","name":"Edit"}"#,
+        r#"{"seq":5,"kind":"fs.write","call":"c1","path":"part","text":"ten\nword\n"}"#,
+    ];
+    world.put("run.jsonl", lines.join("\n") + "\n");
+    let verdict = |words: &str| {
+        let run = world.type_in(&format!("bisect run.jsonl --from 1 --all --json {words}"));
+        object(&run)["probes"][0]["verdict"].clone()
+    };
+    // The lines that nobody saw may hold it.
+    assert_eq!(verdict("--grep word part"), "skip");
+    assert_eq!(verdict("--grep ten part"), "good");
+    // A directory has no lines, and that is known.
+    assert_eq!(verdict("--grep word d"), "bad");
+    assert_eq!(verdict("--grep word d/a"), "good");
+}

@@ -118,3 +118,47 @@ fn a_field_that_is_none_and_a_pattern_that_is_none_are_said() {
     let slow = world.run(&["search", "run.jsonl", "re:(a*)*(a*)*b(x+x+)+y$"]);
     assert_eq!(slow.code(), 1, "{}", slow.stderr());
 }
+
+#[test]
+fn what_is_looked_for_is_found_wherever_it_was_said_and_nowhere_else() {
+    let world = World::new(&[]);
+    let lines = [
+        r#"{"seq":0,"kind":"tape","format":1,"id":"t"}"#,
+        r#"{"seq":1,"kind":"prompt","name":"user","text":"go"}"#,
+        r#"{"seq":2,"kind":"model.request","added":[{"role":"user","content":"word asked"}]}"#,
+        r#"{"seq":3,"kind":"model.response","text":"I look"}"#,
+        r#"{"seq":4,"kind":"tool.call","call":"c1","name":"Read","args":{}}"#,
+        r#"{"seq":5,"kind":"tool.result","call":"c1","output":"","detail":{"file":"word told"}}"#,
+        r#"{"seq":6,"kind":"agent.start","agent":"a1","call":"c9","name":"explore"}"#,
+        r#"{"seq":7,"kind":"tool.call","agent":"a1","call":"c2","name":"ReadMany","args":{"what":"word"}}"#,
+        r#"{"seq":8,"kind":"fs.observe","call":"c2","agent":"a1","path":"part","enc":"lines","lines":[[10,"ten\n"],[30,"a line\nword\n"]],"total":40}"#,
+        r#"{"seq":9,"kind":"raw","name":"x","text":"{\"word\":1}"}"#,
+    ];
+    world.put("run.jsonl", lines.join("\n") + "\n");
+    let fields = |query: &str| -> Vec<String> {
+        let run = world.run(&["search", "run.jsonl", query, "--json"]);
+        let found = run.stdout();
+        let hits = found
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
+        hits.map(|hit: Value| format!("{} {}", hit["field"].as_str().unwrap(), hit["line"]))
+            .collect()
+    };
+    let all = fields("word");
+    let is_told = |field: &str| all.iter().any(|hit| hit.starts_with(field));
+    for field in ["request", "detail", "arguments", "record"] {
+        assert!(is_told(field), "{field}: {all:?}");
+    }
+    assert_eq!(fields("word agent:explore").len(), 1, "{all:?}");
+    assert_eq!(fields("word agent:A1").len(), 1);
+    assert_eq!(fields("word agent:nobody").len(), 0);
+    assert_eq!(fields("word kind:model").len(), 1);
+    // The name of a tool is meant as a whole.
+    let of_tool = fields("word tool:read");
+    assert!(of_tool.iter().any(|hit| hit.starts_with("detail")));
+    assert!(!of_tool.iter().any(|hit| hit.starts_with("arguments")));
+    assert_eq!(fields("word tool:rea").len(), 0);
+    // A line has the number that it has in the file.
+    let hit = fields("file:word");
+    assert_eq!(hit, ["file \"part:31: word\""]);
+}
