@@ -7,16 +7,18 @@
 //!
 //! Nothing here writes into a workspace, or sets a bit that lends rights (setuid, setgid,
 //! sticky). A file that is there is replaced only where a tree that was written here is brought
-//! to another state ([`Plan::renew`]).
+//! to another state ([`Plan::renew`]). Trees of the program's own lie in a [`Scratch`].
 
 mod beneath;
 mod plan;
+mod scratch;
 mod working;
 
 use std::io;
 use std::path::PathBuf;
 
 pub use plan::Plan;
+pub use scratch::{Scratch, remove_tree};
 pub use working::WorkingTree;
 
 use crate::model::{BlobHash, Certainty, TapePath};

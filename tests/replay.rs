@@ -13,7 +13,7 @@ mod program;
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use jukebox::model::{Body, Event, Header, Outcome, SnapshotReason};
@@ -512,21 +512,14 @@ fn commands_are_told_when_their_call_was_recorded() {
     told(leaf["replayed"].as_str().unwrap());
 }
 
-#[test]
-fn a_signal_ends_it_and_leaves_nothing() {
-    let world = World::new(&[]);
-    let second = format!("{}", 300_000 + std::process::id());
-    tape_of(
-        &world,
-        &[(
-            "Bash",
-            json!({ "command": format!("sleep {second}") }),
-            Outcome::Ok,
-            "",
-        )],
-    );
+/// A replay in the middle of a command, and how to see whether that still runs; `None`, and a
+/// word about it: this machine has no sandbox.
+fn begin_endless(world: &World, number: u32) -> Option<(Child, impl Fn() -> bool)> {
+    let second = format!("{}", number + std::process::id());
+    let arguments = json!({ "command": format!("sleep {second}") });
+    tape_of(world, &[("Bash", arguments, Outcome::Ok, "")]);
     let mut child = world.program(&["replay", TAPE]).spawn().unwrap();
-    let sleeps = || {
+    let sleeps = move || {
         fs::read_dir("/proc").unwrap().flatten().any(|entry| {
             let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             words
@@ -543,11 +536,36 @@ fn a_signal_ends_it_and_leaves_nothing() {
     if let Some(status) = child.try_wait().unwrap() {
         assert_eq!(status.code(), Some(4));
         println!("skipped: this machine has no sandbox");
-        return;
+        return None;
     }
+    Some((child, sleeps))
+}
+
+#[test]
+fn a_signal_ends_it_and_leaves_nothing() {
+    let world = World::new(&[]);
+    let Some((mut child, sleeps)) = begin_endless(&world, 300_000) else {
+        return;
+    };
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(!sleeps());
     assert_eq!(fs::read_dir(world.path("tmp")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_left_of_one_that_was_killed_goes_with_the_next() {
+    let world = World::new(&[]);
+    let Some((mut child, sleeps)) = begin_endless(&world, 700_000) else {
+        return;
+    };
+    child.kill().unwrap();
+    child.wait().unwrap();
+    while sleeps() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(fs::read_dir(world.path("tmp")).unwrap().count(), 1);
+    let (_, report) = world.replay(&["--timeout", "1"]);
+    assert_eq!(report["not_attempted"], 1);
 }

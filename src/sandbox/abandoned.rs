@@ -10,7 +10,8 @@ use rustix::fs::{FlockOperation, flock};
 use super::change_set::ChangeSet;
 use super::copy::Origin;
 use super::error::SandboxError;
-use super::layers::{self, remove_tree};
+use super::layers;
+use crate::checkout::remove_tree;
 
 /// The layers of a sandbox that nobody owns any more. As long as this is there, nobody else
 /// finds them.

@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use super::change_set::{self, Below, Change, ChangeSet};
 use super::error::SandboxError;
-use super::layers::{Layers, remove_tree};
+use super::layers::Layers;
+use crate::checkout::remove_tree;
 use crate::model::{STATE_DIRECTORY, TapePath};
 
 /// In the directory of a sandbox.

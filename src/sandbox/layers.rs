@@ -30,6 +30,7 @@ use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, Uid, flock, mknod
 
 use super::abandoned::Abandoned;
 use super::error::SandboxError;
+use crate::checkout::remove_tree;
 use crate::model::STATE_DIRECTORY;
 
 /// Below [`STATE_DIRECTORY`].
@@ -290,22 +291,4 @@ fn white_out(path: &Path) -> io::Result<()> {
     let nothing = rustix::fs::makedev(0, 0);
     let sort = FileType::CharacterDevice;
     Ok(mknodat(CWD, path, sort, Mode::empty(), nothing)?)
-}
-
-/// Removes a tree whatever its modes forbid its owner. Follows no link.
-pub(super) fn remove_tree(path: &Path) -> io::Result<()> {
-    let found = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        found => found?,
-    };
-    if !found.is_dir() {
-        return fs::remove_file(path);
-    }
-    if found.mode() & 0o700 != 0o700 {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
-    }
-    for entry in fs::read_dir(path)? {
-        remove_tree(&entry?.path())?;
-    }
-    fs::remove_dir(path)
 }

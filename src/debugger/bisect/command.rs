@@ -9,12 +9,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tempfile::TempDir;
-
 use super::super::Debugger;
 use super::edge::Verdict;
 use super::{Answer, BisectError};
-use crate::checkout::WorkingTree;
+use crate::checkout::{Scratch, WorkingTree};
 use crate::model::Cursor;
 use crate::sandbox::{
     Backend, Cause, Command, Config, Guarantee, Policy, Said, Sandbox, SandboxError,
@@ -64,7 +62,7 @@ pub(super) struct Prober<'a> {
     command: &'a ProbeCommand,
     tree: WorkingTree,
     at: Option<Cursor>,
-    place: TempDir,
+    place: Scratch,
     /// Where the run had its workspace, as long as the tree can be shown there.
     root: Option<PathBuf>,
     /// Where the command saw the tree last, if that was somewhere else.
@@ -73,10 +71,7 @@ pub(super) struct Prober<'a> {
 
 impl<'a> Prober<'a> {
     pub(super) fn new(run: &'a Debugger, command: &'a ProbeCommand) -> Result<Self, BisectError> {
-        let mut named = tempfile::Builder::new();
-        let made = named
-            .prefix("jukebox-bisect-")
-            .tempdir_in(&command.sandboxing.temporary);
+        let made = Scratch::new(&command.sandboxing.temporary, "bisect");
         let place = made.map_err(|source| BisectError::Scratch {
             path: command.sandboxing.temporary.clone(),
             source,

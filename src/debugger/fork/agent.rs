@@ -20,6 +20,7 @@ use super::super::{
     ModelReport, OpenOptions, Said, Source, Upstream,
 };
 use super::{Altered, ForkEdit, ForkFailure, ForkOptions, Forked, ForkedStep, Stopped};
+use crate::checkout::Scratch;
 use crate::model::{BlockKind, Cursor, Kind, ModelBlock, Parent, Via};
 use crate::replay::document::Output;
 use crate::text::SafeText;
@@ -101,9 +102,7 @@ impl Debugger {
         let call = self.tape.event(first)?.head.call.unwrap_or_default();
         let blocks = with_ids(blocks, editable.seq.0);
         let place = &options.workbench.place;
-        let directory = tempfile::Builder::new()
-            .prefix("jukebox-agent-")
-            .tempdir_in(place)?;
+        let directory = Scratch::new(place, "agent")?;
         let workspace = directory.path().join("tree");
         let start = (0..first)
             .find(|at| self.tape.index.events.kind(*at) == Some(Kind::ToolCall))

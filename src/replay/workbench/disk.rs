@@ -15,11 +15,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tempfile::TempDir;
-
 use super::tree::Tree;
 use super::{Answer, How, NotAttempted, Words, WorkbenchConfig, WorkbenchError, network};
-use crate::checkout::{CheckoutError, Entry, Item, OutsideLinks, Plan, Report, Skipped};
+use crate::checkout::{
+    CheckoutError, Entry, Item, OutsideLinks, Plan, Report, Scratch, Skipped, remove_tree,
+};
 use crate::model::{BlobHash, Content, FileChange, FileOp, Outcome, TapePath, WallTime};
 use crate::sandbox::{
     self, Backend, Below, Cause, Change, Command, Config, Exit, Guarantee, Missing, Policy, Said,
@@ -52,16 +52,14 @@ pub(super) struct Disk {
     stale: BTreeSet<TapePath>,
     /// Whether commands changed what they see.
     is_changed: bool,
-    directory: TempDir,
+    directory: Scratch,
 }
 
 impl Disk {
     /// A place for the tree; nothing is written yet.
     pub(super) fn new(config: &WorkbenchConfig) -> Result<Self, WorkbenchError> {
         let made = || {
-            let directory = tempfile::Builder::new()
-                .prefix("jukebox-replay-")
-                .tempdir_in(&config.place)?;
+            let directory = Scratch::new(&config.place, "replay")?;
             fs::create_dir(directory.path().join("layers"))?;
             Ok(directory)
         };
@@ -164,7 +162,7 @@ impl Disk {
                 // Some directory does not let itself be changed: all of it anew.
                 _ => {
                     self.sandbox = None;
-                    remove_all(&path).map_err(failed(&path))?;
+                    remove_tree(&path).map_err(failed(&path))?;
                     write(tree, &path, is_stopped)
                 }
             }
@@ -235,20 +233,6 @@ fn has_failed(report: &Report) -> bool {
 /// Whether something of the workspace is not where it should be.
 fn is_missing(skipped: Option<&Skipped>) -> bool {
     !matches!(skipped, None | Some(Skipped::OutsideWorkspace))
-}
-
-/// Removes a tree whatever its modes forbid its owner.
-fn remove_all(path: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o700))?;
-            remove_all(&entry.path())?;
-        } else {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    fs::remove_dir(path)
 }
 
 /// The sandbox over the tree, seen where the run had it; where that cannot be, at its own
