@@ -190,6 +190,9 @@ impl Fold {
             paths: BTreeMap::new(),
         };
         for upper in uppers {
+            // Below it anything may go while it is looked at; where it is not there itself, it
+            // is somewhere else, and nobody can tell what it says.
+            fs::symlink_metadata(upper).map_err(SandboxError::layer(upper))?;
             folding.layer(upper, Path::new(""))?;
         }
         Ok(Self {

@@ -17,6 +17,7 @@ as_root_and_as_user!(
     what_is_no_file_refuses_the_commit_by_its_name,
     what_cannot_be_kept_refuses_the_commit_by_its_name,
     a_commit_of_more_files_than_can_be_open_at_once,
+    a_workspace_that_is_somewhere_else_is_not_taken_for_an_untouched_one,
     who_cannot_begin_leaves_nothing,
     a_transaction_whose_id_nobody_hears_of_is_none,
     a_commit_is_undone_by_its_id_while_it_is_the_last,
@@ -329,6 +330,25 @@ fn who_cannot_begin_leaves_nothing() {
     assert_eq!(world.begin("").len(), 12);
 }
 
+fn a_workspace_that_is_somewhere_else_is_not_taken_for_an_untouched_one() {
+    let world = World::new(&[("a", "A")]);
+    for backend in ["overlay", "copy"] {
+        let id = world.begin(&format!("--backend {backend}"));
+        world.say(&id, &format!("echo > {backend}"));
+        fs::rename(world.workspace(), world.path("moved")).unwrap();
+        fs::create_dir(world.workspace()).unwrap();
+        let refused = world.txn(&format!("commit {id} --yes"));
+        assert_eq!((refused.code, &*refused.out), (4, ""), "{}", refused.err);
+        let status = world.txn(&format!("status {id}"));
+        assert!(status.out.contains("open"), "{status:?}");
+        fs::remove_dir_all(world.workspace()).unwrap();
+        fs::rename(world.path("moved"), world.workspace()).unwrap();
+        assert_eq!(world.txn(&format!("commit {id} --yes")).code, 0);
+        assert_eq!(world.read(backend), "\n");
+    }
+    world.nothing_is_left();
+}
+
 fn a_transaction_whose_id_nobody_hears_of_is_none() {
     let world = World::new(&[("a", "A")]);
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
@@ -353,7 +373,10 @@ fn a_commit_is_undone_by_its_id_while_it_is_the_last() {
     for id in ids.iter().rev() {
         assert_eq!(world.txn(&format!("undo {id} --yes")).code, 0);
     }
-    assert_eq!(world.txn(&format!("undo {} --yes", ids[0])).code, 1);
+    let again = world.txn(&format!("undo {} --yes", ids[0]));
+    assert_eq!(again.code, 1);
+    let line = "commit 1 was taken back already, by commit 4";
+    assert!(again.err.contains(line), "{}", again.err);
     assert_eq!(world.tree(), before);
     world.nothing_is_left();
 }

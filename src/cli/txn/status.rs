@@ -60,7 +60,10 @@ impl Args {
             None => None,
         };
         let ledger = match (&self.id, rows.first()) {
-            (Some(_), Some((entry, _))) => super::ledger(entry.tape(), around)?,
+            // A tape that is gone tells of no effects, and keeps nothing else from being told.
+            (Some(_), Some((entry, _))) if entry.tape().exists() => {
+                super::ledger(entry.tape(), around)?
+            }
             _ => Vec::new(),
         };
         if self.json {
