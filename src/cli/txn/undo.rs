@@ -56,6 +56,12 @@ impl Args {
         }
         let last = last_to_undo(&status);
         if let Some(commit) = commit.filter(|commit| last.is_none_or(|last| last.id != *commit)) {
+            if let Some(undo) = status.done.iter().find(|it| it.undoes == Some(commit)) {
+                return Err(Failure::no(format!(
+                    "commit {commit} was taken back already, by commit {}; nothing was written",
+                    undo.id
+                )));
+            }
             return Err(Failure::no(format!(
                 "commit {commit} is not the last that can be taken back; nothing was written: \
                  `jukebox txn status --dir DIR` lists them, and `undo --dir DIR` takes back the last"
