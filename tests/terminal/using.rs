@@ -165,7 +165,9 @@ fn a_run_is_chosen_from_a_list_and_is_where_a_signal_ended_it() {
     shows(&mut pty, "Open a run");
     pty.send(b"\r").unwrap();
     shows(&mut pty, "back at step 17");
-    pty.send(b"lR").unwrap();
+    pty.send(b"l").unwrap();
+    shows(&mut pty, "step 18/20");
+    pty.send(b"R").unwrap();
     shows(&mut pty, "Open a run");
     // Another run, and back: nothing of the threads of before is in the way.
     pty.send(b"jdemo\r").unwrap();
