@@ -14,8 +14,9 @@ use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 
 /// What the name of each begins with.
 const PREFIX: &str = "jukebox-";
-/// In each, a file that its owner holds. Nobody sees it under this name and not held.
-const LOCK: &str = "lock";
+/// In each, a file that its owner holds, of a name that nobody else would think of. Nobody sees
+/// it under this name and not held.
+const LOCK: &str = ".jukebox-scratch";
 
 /// A directory of the program's own. Dropping it removes it.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ impl Scratch {
             .prefix(&prefix)
             .permissions(Permissions::from_mode(0o700));
         let directory = named.tempdir_in(place)?;
-        let new = directory.path().join("lock.new");
+        let new = directory.path().join(".jukebox-scratch.new");
         let lock = File::create_new(&new)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         fs::rename(new, directory.path().join(LOCK))?;
