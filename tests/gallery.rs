@@ -28,8 +28,8 @@ use views::{Stages, VIEWS, View};
 /// The views where there is room for everything that could be cut elsewhere.
 static ROOMY: LazyLock<BTreeMap<&str, String>> = LazyLock::new(|| {
     let stages = Stages::build().unwrap();
-    let size = "300x120".parse().unwrap();
-    let text = |view| Frame::drawn(draw(&app(&stages, view, size), size), view, size).text();
+    let size = "300x60".parse().unwrap();
+    let text = |view| Frame::drawn(draw(&app(&stages, view, size), size), view, size).text;
     VIEWS.iter().map(|view| (view.name, text(view))).collect()
 });
 
@@ -40,6 +40,8 @@ struct Frame<'a> {
     cells: Buffer,
     /// A symbol for each column; nothing where a wide one before it reaches.
     rows: Vec<Vec<String>>,
+    lines: Vec<String>,
+    text: String,
 }
 
 impl<'a> Frame<'a> {
@@ -64,21 +66,23 @@ impl<'a> Frame<'a> {
             }
             rows.push(symbols);
         }
+        let lines: Vec<String> = rows.iter().map(|row| row.concat()).collect();
         Self {
             view,
             size,
             cells,
             rows,
+            text: lines.join("\n"),
+            lines,
         }
     }
 
-    fn line(&self, row: usize) -> String {
-        self.rows[row].concat()
+    fn line(&self, row: usize) -> &str {
+        &self.lines[row]
     }
 
-    fn text(&self) -> String {
-        let lines: Vec<String> = (0..self.rows.len()).map(|row| self.line(row)).collect();
-        lines.join("\n")
+    fn text(&self) -> &str {
+        &self.text
     }
 
     fn at(&self, column: usize, row: usize) -> &str {
@@ -162,13 +166,10 @@ impl<'a> Frame<'a> {
         }
         let is_tabbed = self.size.columns < 80;
         let titles: Vec<String> = if is_tabbed && !self.text().contains("▸Open a run") {
-            vec![self.line(2)]
+            vec![self.line(2).to_owned()]
         } else {
-            let has_corner = |line: &String| line.contains(['┏', '┌']);
-            (0..self.rows.len())
-                .map(|row| self.line(row))
-                .filter(has_corner)
-                .collect()
+            let has_corner = |line: &&String| line.contains(['┏', '┌']);
+            self.lines.iter().filter(has_corner).cloned().collect()
         };
         // A number, or the list of runs.
         let marks = ["▸1 ", "▸2 ", "▸3 ", "▸Open "];

@@ -133,7 +133,7 @@ fn all_tapes() -> Vec<(String, Vec<u8>)> {
     for shape in tapes::Shape::ALL {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("tape.jsonl");
-        shape.write(&path, 0.0003, 7).unwrap();
+        shape.write(&path, 0.0001, 7).unwrap();
         all.push((shape.name().to_owned(), fs::read(path).unwrap()));
     }
     assert!(all.len() > 30);

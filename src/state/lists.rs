@@ -204,6 +204,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn lists_hold_what_was_pushed_however_they_move(
             paths in prop::collection::vec(prop_oneof![0..4_u32, 0..600_u32], 0..6000),

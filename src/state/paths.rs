@@ -450,6 +450,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+
         #[test]
         fn many_paths_are_put_in_the_order_of_their_bytes(
             names in prop::collection::vec("/?[-.a0]{1,2}x(/[-.a0]{1,2}x){0,3}", 1..60),

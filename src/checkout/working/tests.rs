@@ -100,7 +100,7 @@ fn look(directory: &Path) -> BTreeMap<String, String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn a_tree_that_became_another_is_as_if_written_anew(trees in prop::collection::vec(tree(), 1..6)) {
         let temp = tempfile::tempdir().unwrap();
