@@ -64,7 +64,7 @@ pub use redaction::{
 };
 pub use scan::{Record, ScanEnd, ScanSink, scan};
 pub use stitched::Stitched;
-pub use verify::{ContentStats, SnapshotStats, Verified, VerifyStats, verify};
+pub use verify::{ContentStats, References, SnapshotStats, Verified, VerifyStats, verify};
 pub use watch::Watch;
 pub use wire::v1::{
     HTTP, effect_event, effect_of, frame_event, frame_of, http_event, http_frame, is_of_stream,

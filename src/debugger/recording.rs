@@ -11,7 +11,7 @@ use crate::model::{
     Body, Content, Event, FileOp, Header, Outcome, Problem, ProblemKind, Scope, Seq, TapePath,
 };
 use crate::tape::wire::v1::{Fault, decode_given};
-use crate::tape::{OnFailure, Recorder, RecorderOptions, Redacting};
+use crate::tape::{OnFailure, Recorder, RecorderOptions, Redacting, References};
 pub use crate::tape::{RecordError, SyncPolicy};
 
 /// How a run is recorded.
@@ -76,6 +76,7 @@ pub enum Reply {
 pub struct Recording {
     options: RecordingOptions,
     state: State,
+    references: References,
     /// Lines that were taken so far, and their bytes.
     lines: u64,
     offset: u64,
@@ -125,6 +126,7 @@ impl Recording {
         Ok(Self {
             options,
             state: State::Waiting(captures),
+            references: References::default(),
             lines: 0,
             offset: 0,
         })
@@ -160,14 +162,18 @@ impl Recording {
         if let Body::Tape(header) = event.body {
             return self.header(*header);
         }
-        let session = match self.session(Header::default())? {
-            Ok(session) => session,
-            Err(fault) => return Ok(Err(fault)),
-        };
         let mut event = event;
-        if let Err(fault) = complete(&mut event, session) {
+        let next = match self.session(Header::default())? {
+            Ok(session) => complete(&mut event, session).map(|()| session.recorder().next_seq()),
+            Err(fault) => Err(fault),
+        };
+        let referred = next.and_then(|next| refer(&mut self.references, next, &event));
+        if let Err(fault) = referred {
             return Ok(Err(fault));
         }
+        let State::Running(session) = &mut self.state else {
+            return Ok(Err(over()));
+        };
         match event.body {
             Body::Snapshot { .. } => Ok(match session.snapshot() {
                 Ok(seq) => Ok(Reply::Recorded { seq, changes: 0 }),
@@ -272,6 +278,20 @@ fn begin(
     };
     let recorder = Recorder::create(&options.tape, header, recorder)?;
     Ok(Session::begin(recorder, captures)?)
+}
+
+/// Takes down what an event gives names to. What it refers to is on the tape.
+fn refer(references: &mut References, next: Seq, event: &Event) -> Result<(), Fault> {
+    let refused = |text: String| Err(refusal(ProblemKind::BrokenReference, text));
+    if let (Body::ToolResult { .. }, Some(call)) = (&event.body, &event.head.call)
+        && !references.has_call(call)
+    {
+        return refused(format!("the call `{call}` is not on the tape"));
+    }
+    match references.check(next, event) {
+        Some((_, text)) => refused(text),
+        None => Ok(()),
+    }
 }
 
 /// Fills in what a line may leave out, and checks what only the tape knows.

@@ -11,6 +11,7 @@ mod stats;
 use std::io;
 use std::ops::ControlFlow;
 
+pub use references::References;
 pub use stats::{ContentStats, SnapshotStats, VerifyStats};
 
 use super::TapeBytes;
@@ -24,7 +25,6 @@ use crate::model::{
 };
 use crate::tape::lines::to_text;
 use contents::Contents;
-use references::References;
 use secrets::find_secrets;
 use snapshots::Snapshots;
 use stats::Tally;

@@ -55,7 +55,10 @@ fn lines_become_a_tape_and_each_is_answered() {
 fn a_wrong_line_is_told_with_its_place_and_costs_nothing_else() {
     let world = World::new(&[]);
     let mut recorder = Recorder::start(&world, "-o run.jsonl");
-    let lines: [(&[u8], &str, usize); 15] = [
+    let lines: [(&[u8], &str, usize); 18] = [
+        (b"{\"kind\":\"tool.result\",\"call\":\"c0\",\"output\":\"\"}", "broken-reference", 0),
+        (b"{\"kind\":\"fs.remove\",\"call\":\"c0\",\"path\":\"a\"}", "broken-reference", 0),
+        (b"{\"kind\":\"txn.commit\",\"txn\":\"t0\"}", "broken-reference", 0),
         (b"", "not-an-object", 0),
         (b"[1]", "not-an-object", 0),
         (b"{\"kind\":\"note\" \"text\":1}", "not-json", 15),
@@ -93,7 +96,7 @@ fn a_wrong_line_is_told_with_its_place_and_costs_nothing_else() {
     let torn = recorder.answer();
     assert_eq!(
         (&torn["kind"], &torn["line"]),
-        (&json!("torn-tail"), &json!(17))
+        (&json!("torn-tail"), &json!(20))
     );
     assert_eq!(recorder.end(), 0);
     check_whole(&world, "run.jsonl");

@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use crate::model::{Body, Event, ProblemKind, Seq};
 
+/// What the lines so far gave names to, which later lines go back to.
 #[derive(Debug, Default)]
-pub(super) struct References {
+pub struct References {
     calls: HashSet<String>,
     agents: HashSet<String>,
     lines: HashSet<String>,
@@ -17,9 +18,14 @@ pub(super) struct References {
 
 impl References {
     /// What is wrong with what an event refers to. `seq` is its number.
-    pub(super) fn check(&mut self, seq: Seq, event: &Event) -> Option<(ProblemKind, String)> {
+    pub fn check(&mut self, seq: Seq, event: &Event) -> Option<(ProblemKind, String)> {
         self.broken(seq, event)
             .map(|text| (ProblemKind::BrokenReference, text))
+    }
+
+    /// Whether there was a call, of a tool or a model, of this id.
+    pub fn has_call(&self, call: &str) -> bool {
+        self.calls.contains(call)
     }
 
     fn broken(&mut self, seq: Seq, event: &Event) -> Option<String> {
