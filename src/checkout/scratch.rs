@@ -84,7 +84,7 @@ fn sweep(place: &Path) -> io::Result<()> {
 /// Whether it is a directory that nobody but this user enters.
 fn is_own(found: &Metadata) -> bool {
     let user = rustix::process::geteuid().as_raw();
-    found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0
+    found.is_dir() && found.uid() == user && found.mode() & 0o777 == 0o700
 }
 
 /// Removes a tree whatever its modes forbid its owner. Follows no link.
@@ -123,7 +123,7 @@ mod tests {
         let closed = scratch.path().join("tree/closed");
         fs::create_dir_all(&closed).unwrap();
         fs::write(closed.join("file"), "").unwrap();
-        fs::set_permissions(&closed, Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
         drop(scratch);
         assert!(names(place.path()).is_empty());
     }
