@@ -6,7 +6,7 @@ use super::super::environment::Environment;
 use super::super::failure::Failure;
 use super::super::output::warn;
 use crate::debugger::{Api, ModelReport, Models, ModelsFrom, StreamsReport, Upstream};
-use crate::text::SafeText;
+use crate::text::{SafeText, human};
 
 /// Heads the options of `--model`.
 const WITH_MODELS: &str = "Options with --model";
@@ -89,8 +89,10 @@ impl ModelArgs {
             ..
         } = report;
         if self.from.is_none() {
+            let requests = human::plural(*answered as u64, "request", "requests");
+            let were = if *answered == 1 { "was" } else { "were" };
             warn(&format!(
-                "{answered} requests to models were answered and recorded"
+                "{requests} to models {were} answered and recorded"
             ));
             return;
         }
