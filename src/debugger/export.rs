@@ -271,6 +271,15 @@ impl Debugger {
         prepared.write((options.form, options.uncertain), &place, tell)
     }
 
+    /// Whether a step is a tool call, which a check of its files makes a case of, whatever came
+    /// of it. Reads no event.
+    pub fn is_call(&self, spot: Spot) -> bool {
+        let index = &self.tape.index;
+        let step = index.step_on(self.line_of(spot), spot.step);
+        let entry = step.and_then(|step| index.steps.get(step));
+        entry.is_some_and(|entry| entry.kind == StepKind::Tool)
+    }
+
     /// What takes secrets and places out of an export.
     fn anonymous(&self, means: &CaseMeans) -> Result<Anonymous<'_>, ExportError> {
         let redactor = match &means.redactor {

@@ -61,6 +61,12 @@ pub enum CaseError {
 
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> CaseError {
     let path = path.to_owned();
+    move |source| CaseError::Io { path, source }
+}
+
+/// Of a place that somebody named.
+fn not_there(path: &Path) -> impl FnOnce(io::Error) -> CaseError {
+    let path = path.to_owned();
     move |source| match source.kind() {
         io::ErrorKind::NotFound => CaseError::Missing(path),
         _ => CaseError::Io { path, source },
@@ -147,7 +153,7 @@ fn write_whole(
         Some(above) => above,
         None => return Err(CaseError::Exists(directory.to_owned())),
     };
-    fs::metadata(above).map_err(failed(above))?;
+    fs::metadata(above).map_err(not_there(above))?;
     let staged = tempfile::Builder::new()
         .prefix(".jukebox-case-")
         .tempdir_in(above);
@@ -304,7 +310,7 @@ pub fn cases_at(path: &Path) -> Result<Vec<PathBuf>, CaseError> {
     if is_case(path) {
         return Ok(vec![path.to_owned()]);
     }
-    let entries = fs::read_dir(path).map_err(failed(path))?;
+    let entries = fs::read_dir(path).map_err(not_there(path))?;
     let mut cases: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| is_case(path))

@@ -35,6 +35,9 @@ pub(super) struct Exporting {
     pub(super) files: CaseFiles,
     /// What becomes of it where something is not known.
     pub(super) uncertain: Uncertain,
+    /// What is to be so of a file after the call, and is not, as it was typed; without it, the
+    /// call is not to fail.
+    pub(super) check: Option<String>,
     /// How long it may take to make its files few.
     pub(super) budget: Duration,
     /// Where it goes, if a person said so.
@@ -90,6 +93,8 @@ pub(super) enum Wish {
     Directory,
     /// Whether it is written although something is not known.
     Uncertain,
+    /// What is to be so after the call.
+    Check,
 }
 
 impl Exporting {
@@ -100,6 +105,7 @@ impl Exporting {
             form: CaseForm::default(),
             files: CaseFiles::default(),
             uncertain: Uncertain::default(),
+            check: None,
             budget: BUDGET,
             directory: None,
             chosen: Wish::default(),
@@ -119,11 +125,19 @@ impl Exporting {
     }
 
     /// What of the step is kept, as it is chosen now.
-    pub(super) const fn keep(&self) -> Keep {
-        if self.form.is_evaluation() {
-            Keep::Turn
-        } else {
-            Keep::Call(self.files)
+    pub(super) fn keep(&self) -> Keep {
+        match &self.check {
+            _ if self.form.is_evaluation() => Keep::Turn,
+            Some(check) => Keep::Checked(self.files, check.clone()),
+            None => Keep::Call(self.files),
+        }
+    }
+
+    /// The files that are offered: what is left of them is not tried by a check.
+    pub(super) const fn file_choices(&self) -> &'static [CaseFiles] {
+        match self.check {
+            None => &CaseFiles::ALL,
+            Some(_) => &[CaseFiles::Needed, CaseFiles::Touched, CaseFiles::All],
         }
     }
 
@@ -137,24 +151,30 @@ impl Exporting {
 
     /// The wishes that make a difference, in the order in which they stand there.
     pub(super) fn wishes(&self) -> Vec<Wish> {
-        let has_doubts = match &self.stage {
-            Stage::Shown(offered) => !offered.doubts().is_empty(),
-            Stage::Preparing(_) => false,
-            // What the step makes in another form.
-            Stage::None(none) if none.has_evaluation || self.form.is_evaluation() => {
-                return vec![Wish::Form];
-            }
-            Stage::Shrinking(_) | Stage::Writing(..) | Stage::Written(_) | Stage::None(_) => {
-                return Vec::new();
-            }
-        };
         let has_files = !self.form.is_evaluation();
+        let (has_doubts, has_check) = match &self.stage {
+            // Of a turn of a model, the call that is kept stands elsewhere.
+            Stage::Shown(offered) => {
+                let is_call = offered.step() == self.at.step;
+                (!offered.doubts().is_empty(), has_files && is_call)
+            }
+            Stage::Preparing(_) => (false, self.check.is_some()),
+            // What the step makes otherwise.
+            Stage::None(none) => {
+                let has_form = none.has_evaluation || self.form.is_evaluation();
+                let form = has_form.then_some(Wish::Form);
+                let check = (none.is_call && has_files).then_some(Wish::Check);
+                return form.into_iter().chain(check).collect();
+            }
+            Stage::Shrinking(_) | Stage::Writing(..) | Stage::Written(_) => return Vec::new(),
+        };
         let all = [
             (Wish::Form, true),
             (Wish::Files, has_files),
             (Wish::Budget, self.shrinks()),
             (Wish::Directory, true),
             (Wish::Uncertain, has_doubts),
+            (Wish::Check, has_check),
         ];
         let there = all.into_iter().filter(|(_, is_there)| *is_there);
         there.map(|(wish, _)| wish).collect()

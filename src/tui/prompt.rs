@@ -29,6 +29,8 @@ pub(super) enum Purpose {
     Script,
     /// A directory for a test case.
     Directory,
+    /// What is to be so of a file after the call of a test case.
+    Check,
     /// Another name for a fork's file.
     RenameFork,
 }
@@ -46,6 +48,7 @@ impl Purpose {
             Self::Bisect => "run in the sandbox, bad if it fails $ ",
             Self::Script => "script ",
             Self::Directory => "into ",
+            Self::Check => "to be so after it ",
             Self::RenameFork => "rename to ",
         }
     }
@@ -60,6 +63,9 @@ impl Purpose {
             Self::Runs => "letters of a name, a directory, a prompt",
             Self::Script => "a file with one answer a line; `jukebox fork --help` says how",
             Self::Directory => "a directory that is not there yet, or empty: cases/parser",
+            Self::Check => {
+                "--grep WORDS PATH  --exists PATH  --absent PATH  --hash PATH HEX  --not; or nothing"
+            }
             Self::RenameFork => "another name for the file of the fork",
             Self::Against => "a tape or a transcript, or another branch: @b2:end",
             Self::Bisect => {

@@ -348,7 +348,12 @@ impl App {
         };
         let typed = prompt.text();
         let text = typed.trim();
-        if text.is_empty() && !matches!(prompt.purpose, Purpose::Note | Purpose::Runs) {
+        if text.is_empty()
+            && !matches!(
+                prompt.purpose,
+                Purpose::Note | Purpose::Runs | Purpose::Check
+            )
+        {
             if prompt.purpose == Purpose::Search {
                 self.give_up_typed_search();
             }
@@ -362,6 +367,7 @@ impl App {
             Purpose::Bisect => self.bisect(text),
             Purpose::Script => self.read_script(text),
             Purpose::Directory => self.export_into(text),
+            Purpose::Check => self.export_with_check(text),
             Purpose::RenameFork => self.rename_fork(text),
             Purpose::Palette => match choices.into_iter().nth(prompt.chosen) {
                 Some(Choice::Place(place)) => self.go_to_place(place, Errand::Place),

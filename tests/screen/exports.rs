@@ -162,8 +162,7 @@ fn a_step_that_makes_no_evaluation_says_why_and_one_that_makes_only_that_offers_
     screen.keys("q : 5 Enter x");
     screen.shows("step 5 is no tool call that failed");
     screen.hides("form ");
-    screen.keys("l");
-    screen.shows("step 5 is no tool call that failed");
+    screen.shows("▸check         none");
     // The turn asked for two calls, of which the other one failed.
     screen.keys("q : 1 7 Enter x");
     screen.shows("step 17 is no tool call that failed");
@@ -237,6 +236,58 @@ fn a_step_that_makes_no_case_says_where_one_is() {
     screen.shows("No step of this run failed.");
 }
 
+#[test]
+fn any_call_is_kept_with_a_check_of_what_is_to_be_so_after_it() {
+    let check = |screen: &mut Screen<InlineWorker>, typed: &str| {
+        screen.keys("Enter");
+        screen.send(Event::Paste(typed.to_owned()));
+        screen.keys("Enter");
+    };
+    let (place, mut screen) = world(12, (100, 40));
+    screen.keys("x");
+    screen.shows("step 12 is no tool call that failed");
+    screen.shows("Any other call makes one with a check");
+    screen.keys("j");
+    // What is no question, and what is so, is said; another one may be typed.
+    check(&mut screen, "make test");
+    screen.shows("`make test`: --grep PATTERN PATH");
+    screen.keys("Enter Ctrl-u");
+    screen.send(Event::Paste("--exists src/cart.awk".to_owned()));
+    screen.keys("Enter");
+    screen.shows("after step 12, it is as it should be");
+    screen.keys("Enter Ctrl-u");
+    let typed = "--grep 'shipping && total < 100' src/cart.awk";
+    screen.send(Event::Paste(typed.to_owned()));
+    screen.keys("Enter");
+    screen.shows("Keep the call of step 12 as a test case?");
+    screen.shows(&format!("to be so after it: {typed}"));
+    // Which files it takes to fail in the same way is not asked of a check.
+    screen.keys("k k");
+    for words in ["touched: ", "all: ", "needed: "] {
+        screen.keys("Enter");
+        screen.shows(words);
+    }
+    screen.keys("k");
+    let directory = place.path().join("case");
+    into(&mut screen, &directory);
+    screen.keys("Y");
+    screen.shows("Written: step 12 (Edit) with 1 file.");
+    let manifest = fs::read(directory.join("case.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap();
+    let expected = json!({
+        "path": "src/cart.awk", "is": "grep", "word": "shipping && total < 100", "not": false
+    });
+    assert_eq!(manifest["check"], expected);
+    // A failed call may have one, too, and lose it again.
+    let (_place, mut screen) = world(18, (100, 40));
+    screen.keys("x j j j");
+    check(&mut screen, "--absent data/large.csv");
+    screen.shows("Keep the call of step 18 as a test case?");
+    screen.keys("Enter Ctrl-u Enter");
+    screen.shows("Keep the failed call of step 18 as a test case?");
+    screen.shows("none: the call is not to fail");
+}
+
 /// A run whose last call failed, of which not everything is known.
 fn uncertain(size: (u16, u16)) -> (tempfile::NamedTempFile, Screen<InlineWorker>) {
     let call = [
@@ -290,7 +341,7 @@ fn a_directory_that_cannot_be_had_is_told_and_another_one_takes_it() {
     screen.keys("x");
     for (directory, why) in [
         (taken.clone(), "is there already"),
-        (place.path().join("none/case"), "No such file or directory"),
+        (place.path().join("none/case"), "✗ there is no `"),
         (PathBuf::from("/proc/case"), "✗ `/proc`: "),
     ] {
         into(&mut screen, &directory);

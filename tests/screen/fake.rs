@@ -210,6 +210,7 @@ impl Fake {
             Job::Bisect { .. } => Answer::Bisect(BisectStep::Ended(Err(text("no such thing")))),
             Job::Export(ExportJob::Prepare { .. }) => {
                 let none = NoCase {
+                    is_call: false,
                     why: text("no such thing"),
                     has_evaluation: false,
                     next: Some(StepNumber(self.steps)),

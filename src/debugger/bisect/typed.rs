@@ -62,7 +62,8 @@ impl Debugger {
         }))
     }
 
-    fn predicate(&self, typed: &str) -> Result<Predicate, QuestionError> {
+    /// What was typed, as a question about a file. Runs nothing.
+    pub fn predicate(&self, typed: &str) -> Result<Predicate, QuestionError> {
         let words = shlex::split(typed).ok_or(QuestionError::Quote)?;
         let is_negated = words.iter().any(|word| word == "--not");
         let rest = words.iter().filter(|word| *word != "--not");

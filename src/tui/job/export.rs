@@ -50,10 +50,13 @@ pub enum ExportJob {
 }
 
 /// What of a step is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// Its failed call, with these files.
     Call(CaseFiles),
+    /// Its call with these files, whatever came of it, and what is to be so of a file after it, as
+    /// it was typed.
+    Checked(CaseFiles, String),
     /// The turn of the model that asked for it.
     Turn,
 }
@@ -92,6 +95,14 @@ pub enum Prepared {
 }
 
 impl CaseOffered {
+    /// The step that is kept.
+    pub const fn step(&self) -> StepNumber {
+        match &self.prepared {
+            Prepared::Case(_, offer) => offer.step,
+            Prepared::Evaluation(_, offer) => offer.step,
+        }
+    }
+
     /// What is not known of it.
     pub fn doubts(&self) -> &[SafeText] {
         match &self.prepared {
@@ -122,6 +133,8 @@ pub struct NoCase {
     pub why: SafeText,
     /// The turn of the model there makes an evaluation.
     pub has_evaluation: bool,
+    /// It is a tool call, and a check of its files may make a case of it.
+    pub is_call: bool,
     /// The next step behind it that failed.
     pub next: Option<StepNumber>,
     /// The last step before it that failed.

@@ -9,7 +9,7 @@ use crate::debugger::{
 use crate::text::{Align, SafeText, human, width};
 use crate::tui::action::ActionId;
 use crate::tui::exporting::{Exporting, Search, Stage, Wish};
-use crate::tui::job::{CaseOffered, NoCase, Prepared};
+use crate::tui::job::{CaseOffered, Keep, NoCase, Prepared};
 use crate::tui::theme::Role;
 
 /// Columns of what a line is about.
@@ -33,10 +33,10 @@ pub(super) fn page(exporting: &Exporting, spinner: &'static str, columns: usize)
     let mut page = Page::new(columns);
     match &exporting.stage {
         Stage::Preparing(_) => {
-            let (what, at) = if exporting.form.is_evaluation() {
-                ("turn of the model at", "what it was told")
-            } else {
-                ("failed call of", "its files")
+            let (what, at) = match exporting.keep() {
+                Keep::Turn => ("turn of the model at", "what it was told"),
+                Keep::Call(_) => ("failed call of", "its files"),
+                Keep::Checked(..) => ("call of", "its files"),
             };
             let words = format!("Keep the {what} step {}?", exporting.at.step);
             page.say(&words, Role::Strong);
@@ -74,6 +74,13 @@ impl Page {
                     let (name, words) = (exporting.files.as_str(), exporting.files.in_words());
                     let words = SafeText::line(&format!("{name}: {words}"));
                     ("files", words, Role::Text)
+                }
+                Wish::Check => {
+                    let words = match &exporting.check {
+                        Some(check) => format!("to be so after it: {check}"),
+                        None => "none: the call is not to fail".to_owned(),
+                    };
+                    ("check", SafeText::line(&words), Role::Text)
                 }
                 Wish::Budget => {
                     let words = format!("{} at most", span(exporting.budget));
@@ -116,7 +123,12 @@ impl Page {
         let (step, words) = match &offered.prepared {
             Prepared::Case(_, offer) => {
                 let step = offer.step;
-                let words = format!("Keep the failed call of step {step} as a test case?");
+                let failed = if exporting.check.is_none() {
+                    "failed "
+                } else {
+                    ""
+                };
+                let words = format!("Keep the {failed}call of step {step} as a test case?");
                 (step, words)
             }
             Prepared::Evaluation(_, offer) => {
@@ -292,7 +304,12 @@ impl Page {
             None => "; its words do not count".to_owned(),
         };
         let words = format!("{}{}{output}", offer.outcome, exit.unwrap_or_default());
-        self.tell(("result", NAME), &SafeText::line(&words), Role::Failed);
+        let role = if offer.outcome.is_failure() {
+            Role::Failed
+        } else {
+            Role::Text
+        };
+        self.tell(("result", NAME), &SafeText::line(&words), role);
         let files = human::plural(offer.files as u64, "file", "files");
         let words = format!("{files}, {}B", human::size(offer.bytes));
         self.tell(("holds", NAME), &SafeText::line(&words), Role::Text);
@@ -373,6 +390,11 @@ impl Page {
              call failed."
         };
         self.say(words, Role::Text);
+        if none.is_call && !exporting.form.is_evaluation() {
+            let words = "Any other call makes one with a check: what is to be so of a file after \
+                         it, and is not.";
+            self.say(words, Role::Text);
+        }
         let (key, step) = match (none.next, none.before) {
             (Some(step), _) => (ActionId::NextFailure.key(), step),
             (None, Some(step)) => (ActionId::PreviousFailure.key(), step),

@@ -137,7 +137,14 @@ impl App {
         let kept = exporting.keep();
         match exporting.chosen {
             Wish::Form => exporting.form = next_of(exporting.forms(), exporting.form, delta),
-            Wish::Files => exporting.files = next_of(&CaseFiles::ALL, exporting.files, delta),
+            Wish::Files => {
+                exporting.files = next_of(exporting.file_choices(), exporting.files, delta);
+            }
+            Wish::Check => {
+                let mut prompt = Prompt::new(Purpose::Check);
+                prompt.insert(exporting.check.as_deref().unwrap_or_default());
+                self.prompt = Some(prompt);
+            }
             Wish::Budget => exporting.budget = next_of(&BUDGETS, exporting.budget, delta),
             Wish::Directory => self.prompt = Some(Prompt::new(Purpose::Directory)),
             Wish::Uncertain => {
@@ -147,11 +154,33 @@ impl App {
                 };
             }
         }
+        self.prepare_unless(&kept);
+    }
+
+    /// Asks anew what would be kept, unless that is what was asked for.
+    fn prepare_unless(&mut self, kept: &Keep) {
+        let Some(exporting) = &mut self.exporting else {
+            return;
+        };
         let (at, keep) = (exporting.at, exporting.keep());
-        if keep != kept {
+        if keep != *kept {
             let job = Job::Export(ExportJob::Prepare { at, keep });
             exporting.stage = Stage::Preparing(self.desk.ask(job));
         }
+    }
+
+    /// It was typed what is to be so after the call; nothing: that it goes well.
+    pub(super) fn export_with_check(&mut self, typed: &str) {
+        let Some(exporting) = &mut self.exporting else {
+            return;
+        };
+        let kept = exporting.keep();
+        exporting.mistake = None;
+        exporting.check = (!typed.is_empty()).then(|| typed.to_owned());
+        if !exporting.file_choices().contains(&exporting.files) {
+            exporting.files = CaseFiles::default();
+        }
+        self.prepare_unless(&kept);
     }
 
     /// Another directory was typed.
@@ -255,7 +284,7 @@ impl App {
                 };
                 let wishes = exporting.wishes();
                 if !wishes.contains(&exporting.chosen) {
-                    exporting.chosen = Wish::default();
+                    exporting.chosen = wishes.first().copied().unwrap_or_default();
                 }
             }
             (Stage::Shrinking(search), ExportAnswer::Shrinks(now))

@@ -143,6 +143,7 @@ fn in_export(exporting: &Exporting) -> Vec<(SafeText, SafeText)> {
             }
             let change = match exporting.chosen {
                 Wish::Directory => "another directory",
+                Wish::Check => "another check",
                 Wish::Uncertain => "write it or not",
                 Wish::Form | Wish::Files | Wish::Budget => "change",
             };
@@ -171,7 +172,11 @@ fn in_export(exporting: &Exporting) -> Vec<(SafeText, SafeText)> {
             let failure = failure.as_ref().map(std::slice::from_ref);
             let there = failure.map(|failure| (failure, "to the failure"));
             let is_asked = !exporting.wishes().is_empty();
-            let change = is_asked.then_some((&[ActionId::Open][..], "another form"));
+            let words = match exporting.chosen {
+                Wish::Check => "a check",
+                _ => "another form",
+            };
+            let change = is_asked.then_some((&[ActionId::Open][..], words));
             let close = (&[ActionId::Close][..], "close");
             let hints = there.into_iter().chain(change).chain([close]);
             named(&hints.collect::<Vec<_>>())

@@ -39,7 +39,7 @@ pub(super) fn answer<'a>(
     };
     match job {
         ExportJob::Prepare { at, keep } => {
-            let prepared = prepare((runs, &read()), (*at, *keep), &mut |_| go_on());
+            let prepared = prepare((runs, &read()), (*at, keep), &mut |_| go_on());
             reply(ExportAnswer::Prepared(prepared.map(Arc::new)));
         }
         ExportJob::Shrink { offered, budget } => {
@@ -73,12 +73,13 @@ pub(super) fn answer<'a>(
 /// Makes what is to be kept of a step ready.
 fn prepare(
     (runs, run): (&Runs, &Debugger),
-    (at, keep): (Spot, Keep),
+    (at, keep): (Spot, &Keep),
     tell: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<CaseOffered, NoCase> {
     let none = |why: &dyn Display| NoCase {
         why: safe(why),
         has_evaluation: run.has_evaluation(at),
+        is_call: run.is_call(at),
         next: run.next_failure(at, Direction::Forward).map(|it| it.step),
         before: run.next_failure(at, Direction::Back).map(|it| it.step),
     };
@@ -86,11 +87,15 @@ fn prepare(
     let redactor = runs.ground.as_ref().map(|it| it.secrets.redactor(root));
     let means = CaseMeans {
         redactor: redactor.transpose().map_err(|error| none(&error))?,
-        ..CaseMeans::default()
+        check: match keep {
+            Keep::Checked(_, typed) => Some(run.predicate(typed).map_err(|error| none(&error))?),
+            Keep::Call(_) | Keep::Turn => None,
+        },
+        tries: None,
     };
     let offered = match keep {
-        Keep::Call(files) => {
-            let case = run.prepare_case(at, files, &means, tell);
+        Keep::Call(files) | Keep::Checked(files, _) => {
+            let case = run.prepare_case(at, *files, &means, tell);
             case.map(|case| {
                 let (directory, offer) = (case.free_directory(Path::new(HERE)), case.offer());
                 let prepared = Prepared::Case(Box::new(case), offer);
