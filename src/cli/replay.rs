@@ -172,9 +172,12 @@ impl From<WorkbenchError> for Failure {
                  allows"
             )),
             WorkbenchError::Stopped => Self::no("stopped; nothing real was touched"),
-            WorkbenchError::Sandbox(_) | WorkbenchError::Io { .. } => {
+            WorkbenchError::Sandbox(_) => {
                 Self::machine(format!("{error}; nothing real was touched"))
             }
+            WorkbenchError::Io { .. } => Self::machine(format!(
+                "{error}; nothing real was touched: TMPDIR names another place to work in"
+            )),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::LeafRow;
 use super::compare::row_of_leaf;
-use crate::export::{CaseVerdict, OverlayError, cases_at, check, lay, overlay, read};
+use crate::export::{CaseVerdict, OverlayError, cases_at, check, lay, overlay, read, slug};
 use crate::model::{Progress, Tell, Unit};
 use crate::replay::workbench::{WorkbenchConfig, WorkbenchError};
 use crate::text::SafeText;
@@ -100,7 +100,8 @@ pub enum TestCasesError {
 
 type Done = (usize, Result<CaseRow, TestCasesError>);
 
-/// Makes cases again. The rows stand in the order in which the cases were named.
+/// Makes cases again. The rows stand in the order in which the cases were named. Of several, one
+/// that cannot be read is inconclusive.
 pub fn test_cases(
     options: &TestOptions,
     tell: &mut Tell<'_>,
@@ -115,8 +116,14 @@ pub fn test_cases(
         Mutex::new(places.iter().map(PathBuf::as_path).enumerate().collect());
     let is_stopped = AtomicBool::new(false);
     let (sender, receiver) = mpsc::channel::<Done>();
+    let is_alone = places.len() == 1;
     let one = |place: &Path| {
-        let mut case = read(place)?;
+        let mut case = match read(place) {
+            Ok(case) => case,
+            // The others are what was asked for, too.
+            Err(error) if !is_alone => return Ok(unreadable(place, &error)),
+            Err(error) => return Err(error.into()),
+        };
         lay(&mut case.files, &over);
         let stopped = || is_stopped.load(Ordering::Relaxed);
         let checked = check(&case, &options.workbench, &stopped)?;
@@ -154,6 +161,17 @@ pub fn test_cases(
     })?;
     found.sort_by_key(|(number, _)| *number);
     Ok(found.into_iter().map(|(_, row)| row).collect())
+}
+
+/// A case of several that cannot be read.
+fn unreadable(place: &Path, error: &CaseError) -> CaseRow {
+    let name = place.file_name().unwrap_or_default();
+    CaseRow {
+        name: slug(&name.to_string_lossy()),
+        directory: place.to_owned(),
+        standing: CaseStanding::Inconclusive(SafeText::line(&error.to_string())),
+        doubts: Vec::new(),
+    }
 }
 
 /// Collects what comes of the cases, and tells how far it has come.

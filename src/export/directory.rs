@@ -304,11 +304,20 @@ pub(super) fn read_below(directory: &Path, path: &TapePath) -> Result<Vec<u8>, C
     read_file(&place).map_err(failed(&place))
 }
 
-/// The cases at a path: it is one, or holds some; in the order of their names.
+/// The cases at a path: it is one, or its manifest, or holds some; in the order of their names.
 pub fn cases_at(path: &Path) -> Result<Vec<PathBuf>, CaseError> {
     let is_case = |path: &Path| path.join(MANIFEST).is_file();
     if is_case(path) {
         return Ok(vec![path.to_owned()]);
+    }
+    if path.is_file() {
+        return match path.parent() {
+            Some(above) if path.ends_with(MANIFEST) && above.as_os_str().is_empty() => {
+                Ok(vec![PathBuf::from(".")])
+            }
+            Some(above) if path.ends_with(MANIFEST) => Ok(vec![above.to_owned()]),
+            _ => Err(CaseError::NotACase(path.to_owned())),
+        };
     }
     let entries = fs::read_dir(path).map_err(not_there(path))?;
     let mut cases: Vec<PathBuf> = entries

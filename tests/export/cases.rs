@@ -337,6 +337,16 @@ fn what_is_no_case_or_cannot_be_one_is_refused() {
     let words = ["export", &at("20"), "-o", "sound"];
     assert_eq!(world.run(&words).code, 0);
     check(&["test", "sound", "--with", "nowhere"], 2, sources);
+    // Its manifest names a case; of several, one that cannot be read is never green.
+    world.put("bad/case.json", "{\"format\": \"jukebox-case\"");
+    check(&["test", "bad/case.json"], 2, "`bad` cannot be used: ");
+    check(&["test", "bad/other"], 2, "there is no `bad/other`");
+    let run = world.run(&["test", "sound/case.json", "bad", "--json"]);
+    assert_eq!(run.code, 1, "{}", run.error);
+    let report: Value = serde_json::from_str(&run.output).unwrap();
+    assert_eq!(verdicts(&report), ["reproduces", "inconclusive"]);
+    let why = report["rows"][1]["why"].as_str().unwrap();
+    assert!(why.starts_with("`bad` cannot be used: "), "{why}");
     // One that did is named.
     check(&["export", &at("5")], 2, "name one, such as TAPE@3");
     world.put("bad/case.json", "{\"format\": \"jukebox-case\"");
