@@ -100,9 +100,7 @@ impl From<TestCasesError> for Failure {
             TestCasesError::Case(error @ (CaseError::Missing(_) | CaseError::NotACase(_))) => {
                 Self::unusable(format!("{error}; `jukebox export TAPE@fail` makes a case"))
             }
-            TestCasesError::Case(error @ CaseError::Io { .. }) => {
-                Self::unusable(error.to_string())
-            }
+            TestCasesError::Case(error @ CaseError::Io { .. }) => Self::unusable(error.to_string()),
             TestCasesError::Case(error) => error.into(),
             TestCasesError::Workbench(error) => error.into(),
             TestCasesError::Overlay(error) => Self::unusable(format!("{error}; nothing was run")),

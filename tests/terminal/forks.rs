@@ -36,7 +36,12 @@ fn a_fork_is_made_looked_at_and_left_again() {
     shows(&mut pty, "⑂ step 10, prompt");
     shows(&mut pty, "1 edited, 1 not known, then stop");
     pty.send(b"j\r").unwrap();
-    shows(&mut pty, "fork of run.jsonl@10");
+    let is_opened = pty.wait_for(PATIENCE, |screen| {
+        // The tree of before says this, too, of another run.
+        let said = screen.contents();
+        said.contains("fork of run.jsonl@10") && !said.contains("this run")
+    });
+    assert!(is_opened.unwrap(), "{}", pty.screen().contents());
     pty.send(b"T").unwrap();
     shows(&mut pty, "this run");
     pty.send(b"\r").unwrap();
