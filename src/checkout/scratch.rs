@@ -35,7 +35,9 @@ impl Scratch {
         named
             .prefix(&prefix)
             .permissions(Permissions::from_mode(0o700));
-        let directory = named.tempdir_in(place)?;
+        let directory = named.tempdir_in(place);
+        // It says where the directory would have been, which is nobody's wish.
+        let directory = directory.map_err(|error| io::Error::from(error.kind()))?;
         let new = directory.path().join(".jukebox-scratch.new");
         let lock = File::create_new(&new)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;

@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use jukebox::model::{Body, Event, FileChange, FileOp, Header, Outcome, Scope, TapePath};
 use serde_json::{Value, json};
 
+use super::program::{program, run};
 use super::world::{Told, World, call, exported, header, ran, tape, tape_by, verdicts};
 
 #[test]
@@ -181,4 +182,20 @@ fn a_repository_of_the_workspace_does_not_count() {
     world.put("other/.jukebox/txn/x", "x");
     let (_, report) = world.test(&["case", "--with", "other"]).unwrap();
     assert_eq!(verdicts(&report), ["reproduces"], "{report:#}");
+}
+
+#[test]
+fn where_there_is_no_room_to_work_it_is_said_what_names_another_place() {
+    let world = World::new();
+    tape(&world, &[("a", "x")], &[], &ran("exit 1", "", 1));
+    exported(&world, &[]);
+    if world.test(&["case"]).is_none() {
+        return;
+    }
+    let mut command = program(&["test", "case"], world.place.path());
+    command.env("TMPDIR", "/nowhere");
+    let told = run(command);
+    assert_eq!(told.code, 4, "{}", told.output);
+    let why = "`/nowhere`: entity not found; nothing real was touched: TMPDIR names another place";
+    assert!(told.error.contains(why), "{}", told.error);
 }
