@@ -365,15 +365,6 @@ fn the_end_of_what_a_command_said_is_told() {
 }
 
 #[test]
-fn a_command_sees_no_sockets_of_its_user() {
-    let world = world(3, 3);
-    world.put("../run/socket", "");
-    let script = "[ ! -e \"$XDG_RUNTIME_DIR/socket\" ] || exit 200; grep -q fine state";
-    let run = bisect(&world, &["--from", "1"], script);
-    assert_eq!(run.code(), 0, "{}{}", run.stdout(), run.stderr());
-}
-
-#[test]
 fn of_what_is_not_known_nothing_is_told() {
     let world = World::new(&[]);
     let lines = [

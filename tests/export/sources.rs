@@ -72,7 +72,10 @@ fn what_a_call_wrote_is_expected_as_the_case_has_it() {
     let changes = [written, outside].map(|change| Event::new(Body::File(change)).in_call("c"));
     let [asked, answered] = call("c", &ran(&script, "", 1));
     let events = [&[asked][..], &changes, &[answered]].concat();
-    let before = FileChange::new(FileOp::Observe, path("/tmp/y"));
+    let before = FileChange {
+        op: FileOp::Observe,
+        ..FileChange::write(path("/tmp/y"), &b"y\n"[..])
+    };
     let events = [&[Event::new(Body::File(before))][..], &events].concat();
     tape_by(&world, header(), &[("a", "x")], &events);
     let manifest = exported(&world, &[]);
