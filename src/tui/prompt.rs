@@ -63,9 +63,7 @@ impl Purpose {
             Self::Runs => "letters of a name, a directory, a prompt",
             Self::Script => "a file with one answer a line; `jukebox fork --help` says how",
             Self::Directory => "a directory that is not there yet, or empty: cases/parser",
-            Self::Check => {
-                "--grep WORDS PATH  --exists PATH  --absent PATH  --hash PATH HEX  --not; or nothing"
-            }
+            Self::Check => "--grep WORDS PATH  --exists PATH  --absent PATH  --not …",
             Self::RenameFork => "another name for the file of the fork",
             Self::Against => "a tape or a transcript, or another branch: @b2:end",
             Self::Bisect => {
