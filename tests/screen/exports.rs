@@ -285,7 +285,7 @@ fn any_call_is_kept_with_a_check_of_what_is_to_be_so_after_it() {
     screen.shows("Keep the call of step 18 as a test case?");
     screen.keys("Enter Ctrl-u Enter");
     screen.shows("Keep the failed call of step 18 as a test case?");
-    screen.shows("none: the call is not to fail");
+    screen.shows("none: passes when the call succeeds");
 }
 
 /// A run whose last call failed, of which not everything is known.

@@ -78,7 +78,7 @@ impl Page {
                 Wish::Check => {
                     let words = match &exporting.check {
                         Some(check) => format!("to be so after it: {check}"),
-                        None => "none: the call is not to fail".to_owned(),
+                        None => "none: passes when the call succeeds".to_owned(),
                     };
                     ("check", SafeText::line(&words), Role::Text)
                 }
