@@ -2,7 +2,7 @@
 //! which commands are run. Nobody but its user looks into it.
 //!
 //! It goes when it is dropped, whatever the modes in it forbid. One whose owner was killed goes
-//! when the next one is made beside it. Nothing is removed that is somebody else's, or that
+//! when the next one is made beside it, unless something in it can be salvaged. Nothing is removed that is somebody else's, or that
 //! somebody holds; no link is followed.
 
 use std::fs::{self, File, Metadata, Permissions};
@@ -11,6 +11,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
+use tempfile::TempDir;
 
 /// What the name of each begins with.
 const PREFIX: &str = "jukebox-";
@@ -22,7 +23,8 @@ const LOCK: &str = ".jukebox-scratch";
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
-    _lock: File,
+    /// Held by those that go when their owner is killed.
+    _lock: Option<File>,
 }
 
 impl Scratch {
@@ -30,21 +32,22 @@ impl Scratch {
     pub fn new(place: &Path, what: &str) -> io::Result<Self> {
         // Whoever cannot remove what others left can work beside it.
         let _ = sweep(place);
-        let prefix = format!("{PREFIX}{what}-");
-        let mut named = tempfile::Builder::new();
-        named
-            .prefix(&prefix)
-            .permissions(Permissions::from_mode(0o700));
-        let directory = named.tempdir_in(place);
-        // It says where the directory would have been, which is nobody's wish.
-        let directory = directory.map_err(|error| io::Error::from(error.kind()))?;
+        let directory = make(place, what)?;
         let new = directory.path().join(".jukebox-scratch.new");
         let lock = File::create_new(&new)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         fs::rename(new, directory.path().join(LOCK))?;
         Ok(Self {
             path: directory.keep(),
-            _lock: lock,
+            _lock: Some(lock),
+        })
+    }
+
+    /// The same, but it stays where its owner is killed: somebody is told of what is in it.
+    pub fn lasting(place: &Path, what: &str) -> io::Result<Self> {
+        Ok(Self {
+            path: make(place, what)?.keep(),
+            _lock: None,
         })
     }
 
@@ -58,6 +61,17 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = remove_tree(&self.path);
     }
+}
+
+fn make(place: &Path, what: &str) -> io::Result<TempDir> {
+    let prefix = format!("{PREFIX}{what}-");
+    let mut named = tempfile::Builder::new();
+    named
+        .prefix(&prefix)
+        .permissions(Permissions::from_mode(0o700));
+    // An error says where the directory would have been, which is nobody's wish.
+    let made = named.tempdir_in(place);
+    made.map_err(|error| io::Error::from(error.kind()))
 }
 
 /// Removes those whose owners are gone.
@@ -142,9 +156,12 @@ mod tests {
         for directory in [&left, &others[1]] {
             fs::write(directory.join(LOCK), "").unwrap();
         }
+        let lasting = Scratch::lasting(place.path(), "test").unwrap();
+        let salvageable = lasting.path().to_owned();
+        std::mem::forget(lasting);
         let held = Scratch::new(place.path(), "test").unwrap();
         let next = Scratch::new(place.path(), "test").unwrap();
-        let mut expected = vec![held.path().to_owned(), next.path().to_owned()];
+        let mut expected = vec![held.path().to_owned(), next.path().to_owned(), salvageable];
         expected.extend(others);
         expected.sort();
         let mut found = names(place.path());

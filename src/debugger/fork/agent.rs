@@ -102,7 +102,7 @@ impl Debugger {
         let call = self.tape.event(first)?.head.call.unwrap_or_default();
         let blocks = with_ids(blocks, editable.seq.0);
         let place = &options.workbench.place;
-        let directory = Scratch::new(place, "agent")?;
+        let directory = Scratch::lasting(place, "agent")?;
         let workspace = directory.path().join("tree");
         let start = (0..first)
             .find(|at| self.tape.index.events.kind(*at) == Some(Kind::ToolCall))
