@@ -298,7 +298,8 @@ impl From<OpenTransactionError> for Failure {
             OpenTransactionError::Sandbox(
                 SandboxError::NoSavepoint(_)
                 | SandboxError::SavepointExists(_)
-                | SandboxError::NoCommand,
+                | SandboxError::NoCommand
+                | SandboxError::NotStarted(_),
             ) => Self::unusable(line),
             OpenTransactionError::Effect(error) => error.into(),
             OpenTransactionError::Config(error) => error.into(),

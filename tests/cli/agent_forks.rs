@@ -196,6 +196,24 @@ fn an_agent_that_asks_something_else_makes_no_fork() {
 }
 
 #[test]
+fn an_agent_that_is_not_there_is_a_mistake_in_the_call() {
+    let Some((world, _model)) = recorded() else {
+        return;
+    };
+    let place = format!("one.jsonl@{}", step_of(&world, 2));
+    let run = world.type_in(&format!(
+        "fork {place} --response other.txt --then agent -o fork.jsonl -- not-there"
+    ));
+    assert_eq!(run.code(), 2, "{}", run.stderr());
+    let said = run.stderr();
+    assert!(
+        said.contains("not-there") || said.contains("No such file"),
+        "{said}"
+    );
+    assert!(!world.path("fork.jsonl").exists());
+}
+
+#[test]
 fn a_damaged_run_is_not_gone_through_again() {
     let Some((world, _model)) = recorded() else {
         return;
