@@ -4,23 +4,37 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use rustix::fs::{FlockOperation, flock};
 
 use super::RecordError;
 use super::sink::open_error;
 
-/// Takes the lock. It is given back when the file is closed.
-pub(super) fn lock(file: &File, path: &Path) -> Result<(), RecordError> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(()),
-        Err(error) if io::Error::from(error).kind() == io::ErrorKind::WouldBlock => {
-            Err(RecordError::Locked {
-                path: path.to_owned(),
-                writer: writer_of(file).unwrap_or_else(|| "another process".to_owned()),
-            })
+/// The lock on a tape, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Lock(Arc<File>);
+
+impl Lock {
+    pub(super) fn take(file: &Arc<File>, path: &Path) -> Result<Self, RecordError> {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self(Arc::clone(file))),
+            Err(error) if io::Error::from(error).kind() == io::ErrorKind::WouldBlock => {
+                Err(RecordError::Locked {
+                    path: path.to_owned(),
+                    writer: writer_of(file).unwrap_or_else(|| "another process".to_owned()),
+                })
+            }
+            Err(error) => Err(open_error(path, error.into())),
         }
-        Err(error) => Err(open_error(path, error.into())),
+    }
+}
+
+/// A process that another thread is just starting holds the descriptor until it becomes its
+/// program: closing alone would not let go of the lock.
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::RecordError;
 use super::flusher::Flusher;
-use super::lock::lock;
+use super::lock::Lock;
 use crate::tape::TapeBytes;
 
 #[derive(Debug)]
@@ -25,12 +25,13 @@ pub(super) enum Sink {
 /// A file that only this recorder writes.
 #[derive(Debug)]
 pub(super) struct FileSink {
-    // Before the file: its thread ends before the lock is given back.
+    // Before the lock: its thread ends before that is given back.
     flusher: Flusher,
     file: Arc<File>,
     /// The end of the last whole line. What stands behind it is to be taken back.
     len: u64,
     is_torn: bool,
+    _lock: Lock,
 }
 
 impl Sink {
@@ -53,17 +54,18 @@ impl Sink {
     }
 
     fn of_file(file: File, path: &Path) -> Result<Self, RecordError> {
-        lock(&file, path)?;
+        let file = Arc::new(file);
+        let lock = Lock::take(&file, path)?;
         let len = file
             .metadata()
             .map_err(|source| open_error(path, source))?
             .len();
-        let file = Arc::new(file);
         Ok(Self::File(FileSink {
             flusher: Flusher::new(Arc::clone(&file)),
             file,
             len,
             is_torn: false,
+            _lock: lock,
         }))
     }
 
