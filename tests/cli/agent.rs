@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
@@ -114,7 +115,7 @@ impl<'a> Agent<'a> {
     /// Waits until no recorder runs any more: it answers the last hook before it ends.
     pub(crate) fn wait_for_recorder(&self) {
         while self.is_recorded() {
-            thread::yield_now();
+            thread::sleep(Duration::from_millis(2));
         }
     }
 }
@@ -172,7 +173,7 @@ pub(crate) fn kill(world: &World) {
         let _is_gone = kill_process(process, Signal::KILL);
     }
     while !recorders(world).is_empty() {
-        thread::yield_now();
+        thread::sleep(Duration::from_millis(2));
     }
 }
 
