@@ -110,7 +110,8 @@ fn tree(directory: &Path) -> Vec<Row> {
     rows
 }
 
-/// No process with this word among its arguments, no mount below the world, no layers.
+/// No process with this word among its arguments, which no other test has in its own, no mount
+/// below the world, no layers.
 #[track_caller]
 fn check_nothing_left(world: &World, word: &str) {
     for process in fs::read_dir("/proc").unwrap().map(Result::unwrap) {
@@ -319,7 +320,7 @@ fn a_signal_before_the_command_has_begun_commits_nothing() {
 #[test]
 fn a_command_out_of_time_is_ended_with_all_it_started() {
     let Some(world) = world() else { return };
-    let script = "setsid sleep 27182817 & echo half > a; sleep 27182818";
+    let script = "setsid sleep 27182817 & echo late > a; sleep 27182818";
     let run = record(&world, "--commit --timeout 1", script);
     assert_eq!(run.code(), 143, "{}", run.stderr());
     assert!(!world.path("a").exists());
@@ -400,7 +401,7 @@ fn bytes_and_escapes_come_through_and_reach_no_terminal_from_the_tape() {
 fn a_conflict_writes_nothing_and_what_the_command_wrote_can_be_salvaged() {
     let Some(world) = world() else { return };
     world.put("a", "base\n");
-    let mut child = begin(&world, "--commit", "echo ours > a; echo more > b; read x");
+    let mut child = begin(&world, "--commit", "echo ours > ./a; echo more > b; read x");
     wait_for(&world, &mut child, "\"text\":\"more");
     world.put("a", "theirs\n");
     say(&mut child, "");
@@ -415,7 +416,7 @@ fn a_conflict_writes_nothing_and_what_the_command_wrote_can_be_salvaged() {
     assert_eq!(salvaged.code(), 0, "{}", salvaged.stderr());
     assert_eq!(fs::read(world.path("../salvaged/a")).unwrap(), b"ours\n");
     assert_eq!(world.run(&["txn", "recover", id, "--drop"]).code(), 0);
-    check_nothing_left(&world, "echo ours");
+    check_nothing_left(&world, "echo ours > ./a");
 }
 
 #[test]
