@@ -2,10 +2,12 @@
 //! edit, then the edit, and behind it nobody, or an endpoint that was named.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
+use std::process::Stdio;
 use std::sync::atomic::Ordering;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::models::{AGENT, Model, model, record, stream, world};
@@ -209,6 +211,39 @@ fn an_agent_that_is_not_there_is_a_mistake_in_the_call() {
     assert!(
         said.contains("not-there") || said.contains("No such file"),
         "{said}"
+    );
+    assert!(!world.path("fork.jsonl").exists());
+}
+
+#[test]
+fn an_agent_that_is_interrupted_makes_no_fork_and_says_so() {
+    let Some((world, _model)) = recorded() else {
+        return;
+    };
+    let place = format!("one.jsonl@{}", step_of(&world, 2));
+    let mut program = world.program();
+    program.args(["fork", &place, "--response", "other.txt", "--then", "agent"]);
+    program.args([
+        "-o",
+        "fork.jsonl",
+        "--",
+        "sh",
+        "-c",
+        "echo begun >&2; sleep 60",
+    ]);
+    let mut running = program
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(running.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap() == "begun"));
+    kill_process(Pid::from_child(&running), Signal::INT).unwrap();
+    let rest: Vec<String> = said.map(Result::unwrap).collect();
+    assert_eq!(running.wait().unwrap().code(), Some(130), "{rest:?}");
+    assert_eq!(
+        rest,
+        ["jukebox: interrupted: no fork was made, and the run is as it was"]
     );
     assert!(!world.path("fork.jsonl").exists());
 }

@@ -108,7 +108,10 @@ impl Args {
         };
         let done = looked.run.fork_with_agent(edit, &options, agent, &mut sink);
         let done = match (done, interrupt.take()) {
-            (Err(_), Some(signal)) => return Ok(Answer::signal(signal)),
+            (Err(_), Some(signal)) => {
+                warn("interrupted: no fork was made, and the run is as it was");
+                return Ok(Answer::signal(signal));
+            }
             (done, _) => done?,
         };
         let parent = self.place.tape_name();
