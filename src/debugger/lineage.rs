@@ -129,8 +129,13 @@ impl ForkSearch {
             if !seen.insert(id) || rows.len() == MAX_ROWS {
                 continue;
             }
-            rows.push(self.row(id, known.get(id), depth));
-            let forks = children.get(id).into_iter().flatten().rev();
+            let (tape, forks) = (known.get(id), children.get(id));
+            let is_replaced = tape.is_some_and(|tape| is_replaced(id, &tape.path, &known));
+            if depth > 0 && forks.is_none() && is_replaced {
+                continue;
+            }
+            rows.push(self.row(id, tape, depth));
+            let forks = forks.into_iter().flatten().rev();
             waiting.extend(forks.map(|id| (*id, depth + 1)));
         }
         rows
@@ -211,4 +216,11 @@ fn presence(id: &str, path: &Path) -> Presence {
         None if fs::symlink_metadata(path).is_err() => Presence::Gone,
         _ => Presence::Other,
     }
+}
+
+/// Whether another tape of the tree was made in the place of this one: nothing is left of it.
+fn is_replaced(id: &str, path: &Path, known: &BTreeMap<String, Known>) -> bool {
+    let there = tape_at(path).map(|(_, header)| header.id);
+    there
+        .is_some_and(|there| there != id && known.get(&there).is_some_and(|tape| tape.path == path))
 }

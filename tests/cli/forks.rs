@@ -267,6 +267,22 @@ fn forks_are_listed_named_and_deleted() {
 }
 
 #[test]
+fn a_fork_that_another_one_was_made_in_the_place_of_is_not_listed() {
+    let world = forked();
+    let listed = || world.type_in("forks run.jsonl").stdout();
+    // Where it lies is known from now on.
+    log(&world, "run.fork-1.jsonl");
+    let before = listed();
+    assert!(before.contains("The tests pass"), "{before}");
+    fs::remove_file(world.path("run.fork-1.jsonl")).unwrap();
+    fork(&world, "run.jsonl", 11, "The tests fail", &[]);
+    let after = listed();
+    assert!(after.contains("The tests fail"), "{after}");
+    assert!(!after.contains("The tests pass"), "{after}");
+    assert!(!after.contains("another tape"), "{after}");
+}
+
+#[test]
 fn a_fork_gets_another_name_that_no_file_has() {
     let world = forked();
     let shown = log(&world, "run.fork-1.jsonl");
