@@ -218,9 +218,12 @@ fn presence(id: &str, path: &Path) -> Presence {
     }
 }
 
-/// Whether another tape of the tree was made in the place of this one: nothing is left of it.
+/// Whether another fork of the same parent was made in the place of this one.
 fn is_replaced(id: &str, path: &Path, known: &BTreeMap<String, Known>) -> bool {
-    let there = tape_at(path).map(|(_, header)| header.id);
-    there
-        .is_some_and(|there| there != id && known.get(&there).is_some_and(|tape| tape.path == path))
+    let parent_of = |id: &str| Some(&known.get(id)?.parent.as_ref()?.0);
+    let Some((_, there)) = tape_at(path) else {
+        return false;
+    };
+    let place = known.get(&there.id).map(|tape| &*tape.path);
+    there.id != id && place == Some(path) && parent_of(&there.id) == parent_of(id)
 }

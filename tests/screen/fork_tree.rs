@@ -208,8 +208,8 @@ fn another_tape_in_the_place_of_a_fork_is_neither_renamed_nor_deleted() {
     world.open(&world.family.passed, (100, 30));
     let mut screen = world.open(&world.family.run, (100, 30));
     screen.keys("T G");
-    let other = fs::read(&world.family.again).unwrap();
-    fs::write(&world.family.passed, &other).unwrap();
+    let other = r#"{"seq":0,"kind":"tape","format":1,"id":"another"}"#;
+    fs::write(&world.family.passed, format!("{other}\n")).unwrap();
     screen.keys("D Y");
     screen.shows("another tape stands there now");
     screen.keys("q r Ctrl-u x Enter");
