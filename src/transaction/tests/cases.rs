@@ -179,7 +179,7 @@ fn check(seed: u64, missing: Missing) -> Result<(), String> {
 
 /// Ends that are tried in every run of the tests. A part of the protocol that is missing is found
 /// by about one in fifty.
-const ENDS: u64 = 3_000;
+const ENDS: u64 = 10_000;
 
 #[test]
 fn a_commit_that_dies_anywhere_leaves_the_old_or_the_new_tree() {
@@ -237,7 +237,7 @@ fn what_the_protocol_consists_of_is_missed_when_it_is_missing() {
 
 #[test]
 fn a_disk_that_fails_or_is_full_leaves_the_old_or_the_new_tree() {
-    for seed in 30_000..31_000 {
+    for seed in 30_000..32_000 {
         let mut case = Case::new(seed, Missing::Nothing);
         let original = survey(&case.fs).1;
         let fs = case.fs.copy();
@@ -277,7 +277,7 @@ fn survey_without_trouble(
 #[test]
 fn what_somebody_else_writes_at_any_moment_is_kept() {
     let mut late = 0;
-    for seed in 40_000..42_000 {
+    for seed in 40_000..44_000 {
         let mut case = Case::new(seed, Missing::Nothing);
         let fs = case.fs.copy();
         let path = ["a", "b", "c", "a/a", "b/a", "c/b"][case.chance.below(6)];
