@@ -30,7 +30,6 @@ mod records;
 mod screen;
 #[path = "txn/script.rs"]
 mod script;
-#[expect(dead_code, reason = "what only the tests of the sandbox itself need")]
 #[path = "sandbox/who.rs"]
 #[macro_use]
 mod who;

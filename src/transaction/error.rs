@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use rustix::io::Errno;
+
 use super::commit::OtherBytes;
 use super::plan::Conflict;
 use crate::text::SafeText;
@@ -39,7 +41,7 @@ pub enum TransactionError {
     #[error("{} changed by somebody else", paths(.0))]
     Conflicts(Vec<Conflict>),
     /// The workspace could not be read or prepared. Nothing of it was changed.
-    #[error("the workspace could not be prepared: {0}")]
+    #[error("the workspace could not be prepared: {}", in_words(.0))]
     Prepare(#[source] io::Error),
     /// It could not be committed whole, and was taken back.
     #[error("the changes could not be made, and were taken back: {0}")]
@@ -64,6 +66,16 @@ impl TransactionError {
         error
             .get_ref()
             .is_some_and(<dyn std::error::Error + Send + Sync>::is::<OtherBytes>)
+    }
+}
+
+/// What hinders that the workspace is read; most of it the system says well enough.
+fn in_words(error: &io::Error) -> String {
+    match Errno::from_io_error(error) {
+        Some(Errno::XDEV) => "what was changed lies in a mount inside of it, where nothing is \
+                              committed; name a directory without mounts"
+            .to_owned(),
+        _ => error.to_string(),
     }
 }
 

@@ -17,6 +17,7 @@ as_root_and_as_user!(
     what_is_no_file_refuses_the_commit_by_its_name,
     what_cannot_be_kept_refuses_the_commit_by_its_name,
     a_commit_of_more_files_than_can_be_open_at_once,
+    what_was_changed_in_a_mount_is_said_to_lie_there,
     a_workspace_that_is_somewhere_else_is_not_taken_for_an_untouched_one,
     who_cannot_begin_leaves_nothing,
     a_transaction_whose_id_nobody_hears_of_is_none,
@@ -291,6 +292,40 @@ fn what_cannot_be_kept_refuses_the_commit_by_its_name() {
     fs::remove_file(workspace.join("pipe")).unwrap();
     fs::set_permissions(workspace.join("closed"), mode(0o600)).unwrap();
     world.nothing_is_left();
+}
+
+fn what_was_changed_in_a_mount_is_said_to_lie_there() {
+    let Some(place) = who::mounted() else {
+        let test = concat!(
+            module_path!(),
+            "::as_user::what_was_changed_in_a_mount_is_said_to_lie_there"
+        );
+        let script = r#"mkdir -p "$1/W/in"; mount -t tmpfs none "$1/W/in"; echo a > "$1/W/in/f""#;
+        return who::among_mounts(test, script);
+    };
+    let world = World::new(&[]);
+    let workspace = place.join("W");
+    let begun = world.txn(&format!(
+        "begin --dir {} --backend copy",
+        workspace.display()
+    ));
+    assert_eq!(begun.code, 0, "{}", begun.err);
+    let id = begun.out.trim();
+    let ran = world.exec(id, "echo x >> in/f");
+    assert!(
+        ran.err.contains("lies in a mount inside of it"),
+        "{}",
+        ran.err
+    );
+    let commit = world.txn(&format!("commit {id} --yes"));
+    assert_eq!(commit.code, 4, "{}", commit.err);
+    assert!(
+        commit.err.contains("a mount inside of it"),
+        "{}",
+        commit.err
+    );
+    assert_eq!(world.txn(&format!("rollback {id}")).code, 0);
+    assert_eq!(fs::read_to_string(workspace.join("in/f")).unwrap(), "a\n");
 }
 
 fn a_commit_of_more_files_than_can_be_open_at_once() {
